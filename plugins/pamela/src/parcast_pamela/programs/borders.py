@@ -28,8 +28,7 @@ class Border:
 
     name: str  #: of the resource, and with a word behind it of its numbers
     ranks: int
-    links: int  #: each way
-    per_byte: float  #: seconds of a link
+    per_byte: float  #: seconds of all links out together
     ways: int = 1  #: 2 where a link carries both
 
     def values(self) -> dict[str, float]:
@@ -66,6 +65,12 @@ def shift_of(dst: Expr) -> Expr | None:
     return None
 
 
+def kind_of(machine: Machine) -> str:
+    """Return the kind of a machine's topology: a star without; empty where it says none."""
+    topology = machine.parts.get("topology")
+    return "star" if topology is None else getattr(topology, "kind", "")
+
+
 def borders_of(costs: Costs, machine: Machine) -> tuple[Border, ...]:
     """Return the borders where contention is fair and nodes are filled one after another.
 
@@ -78,14 +83,15 @@ def borders_of(costs: Costs, machine: Machine) -> tuple[Border, ...]:
     assert costs.fabric is not None
     port = float(costs.fabric.capacity[0])
     topology: Any = machine.parts.get("topology")
-    kind = getattr(topology, "kind", "star")
+    kind = kind_of(machine)
     ways = 2 if machine.network.duplex == "half" else 1
-    borders = [Border("node", cores, costs.ports, 1 / port, ways)] if cores > 1 else []
+    borders = [Border("node", cores, 1 / (costs.ports * port), ways)] if cores > 1 else []
     around = [] if kind not in {"fat-tree", "dragonfly"} else _of_switches(topology, kind, port)
     for name, ports, links, bandwidth in around:
         if ports % costs.ports == 0:
             ways = 2 if topology.half else 1
-            borders.append(Border(name, ports // costs.ports * cores, links, 1 / bandwidth, ways))
+            ranks = ports // costs.ports * cores
+            borders.append(Border(name, ranks, 1 / (links * bandwidth), ways))
     return tuple(borders)
 
 

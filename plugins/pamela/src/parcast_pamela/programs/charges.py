@@ -13,7 +13,7 @@ from parcast.program import Op
 from parcast.program.matching import algorithms
 from parcast.program.source import COLLECTIVES, VECTOR_COLLECTIVES
 from parcast.quantities import Call, Expr, Name, Num
-from parcast_pamela.programs.borders import Border, borders_of
+from parcast_pamela.programs.borders import Border, borders_of, kind_of
 
 ZERO = Num(0)
 _SIZE = Name("size")
@@ -50,8 +50,8 @@ def _without_formula(costs: Costs, machine: Machine, *, slowest: bool) -> str:
     if costs.contention == "fair" and any(level.shared is not None for level in costs.levels):
         return "the processes of a level share its bandwidth here"
     if costs.fabric is not None:
-        star = getattr(machine.parts.get("topology"), "kind", "star") == "star"
-        if not star and (slowest or costs.contention == "none"):
+        kind = kind_of(machine)
+        if kind != "star" and (not kind or slowest or costs.contention == "none"):
             return "messages pass links between switches here"
         if slowest and costs.contention == "fair" and machine.network.duplex == "half":
             return "messages out of a node and into it share its port here"
@@ -242,7 +242,7 @@ class Charges:
         return times(plus(n, self.number("header")), per_byte)
 
     def crossing(self, border: Border, n: Expr) -> Expr:
-        """Return how long a message of ``n`` bytes holds a link of a border."""
+        """Return how long a message of ``n`` bytes holds all links of a border."""
         return times(plus(n, self.number("header")), self.number(f"{border.name}_per_byte"))
 
     def _by_size(self, name: str, n: Expr) -> Expr:

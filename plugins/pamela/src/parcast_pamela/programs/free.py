@@ -172,7 +172,7 @@ class Free:
         shared = [self._each(lines) for lines in processes.values()]
         for border in self.charges.borders:
             if lines := self._statements(body, self._crossing(border), all_alike=True):
-                resources.append(f"resource {border.name} mult {border.links}")
+                resources.append(f"resource {border.name}")
                 shared.append(" ; ".join(lines))
         if any(self._statements(body, self._accessed, all_alike=False)):
             resources += [f"resource disk[0..{self.spell(Name('$disks'))} - 1]"]

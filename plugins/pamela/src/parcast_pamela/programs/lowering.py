@@ -7,7 +7,7 @@ from typing import Literal
 
 import attrs
 
-from parcast.errors import UnsupportedError
+from parcast.errors import ParcastError, UnsupportedError
 from parcast.model import WHOLE_NETWORK, Costs, Query, Workload
 from parcast.program import Unrolled
 from parcast.program.matching import Matched, ends_in_block_order, matched_program
@@ -18,7 +18,7 @@ from parcast_pamela.programs.charges import Charges, says_more
 from parcast_pamela.programs.links import link_seconds
 from parcast_pamela.workload import PROCESSES, Content
 
-Form = Literal["free", "barrier"]
+Form = Literal["free", "numbers", "barrier"]
 
 _NOTES = {
     "free": (
@@ -27,7 +27,7 @@ _NOTES = {
         "ports and the bus carry"
     ),
     "numbers": (
-        "no message waits for another (form free): the time is the critical path without "
+        "no message waits for another (in numbers): the time is the critical path without "
         "contention, or what the fullest link, port or disk carries: a lower bound"
     ),
     "barrier": (
@@ -57,7 +57,7 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     matched = _matched(workload, query)
     costs = Costs.of(query, matched.native.needs(), WHOLE_NETWORK)
     made = _model(workload, query, form, matched, costs, stated=False)
-    with_waits = bool(made.reason) and form == "free" and says_more(costs)
+    with_waits = form == "numbers" or (bool(made.reason) and form == "free" and says_more(costs))
     notes = [_NOTES["numbers" if with_waits else form]]
     if made.reason:
         notes.append(f"the model has numbers in place of formulas: {made.reason}")
@@ -97,7 +97,7 @@ def model(
     query
         The machine, p and parameters.
     form
-        ``free`` or ``barrier``.
+        ``free``, ``numbers`` or ``barrier``.
     stated
         Whether the text states the values.
 
@@ -125,7 +125,7 @@ def _model(
             raise UnsupportedError(
                 f"{workload.name} has no form barrier: {reason}; use pamela.form=free"
             )
-    if not reason:
+    if not reason and form != "numbers":
         itself = formulas.to_itself(matched.native)
         try:
             charges = Charges.of(
@@ -139,15 +139,19 @@ def _model(
             link = next(iter(links), None)
             if link is None or _carried(text, values, query.p) >= links[link] * (1 - 1e-9):
                 return _Model(text, values, "")
-            reason = f"of what {link} carries they know a part alone"
-    return _Model(_in_numbers(workload, query, form, matched, costs, stated=stated), {}, reason)
+            reason = f"they leave out some of what {link} carries"
+    text = _in_numbers(workload, query, form, matched, costs, stated=stated)
+    return _Model(text, {}, "" if form == "numbers" else reason)
 
 
 def _carried(text: str, values: Mapping[str, int | float], p: int) -> float:
-    """Return how long the fullest resource of a model is busy."""
+    """Return how long the fullest resource of a model is busy, 0 where that is not to be found."""
     linked = Content(text, "", "", "").model()
-    bound = bind(linked, {PROCESSES: p, **values})
-    return float(compile_model(linked).values_at(bound).contention)
+    try:
+        bound = bind(linked, {PROCESSES: p, **values})
+        return float(compile_model(linked).values_at(bound).contention)
+    except ParcastError:  # a formula too large, or one of too many steps
+        return 0.0
 
 
 def _without_text(workload: Workload, unrolled: Unrolled) -> str:
@@ -165,7 +169,10 @@ def _in_numbers(
     workload: Workload, query: Query, form: Form, matched: Matched, costs: Costs, *, stated: bool
 ) -> str:
     """Return the text of the model of a program without formulas."""
-    lines = steps.text(matched, costs) if form == "barrier" else recorded.text(matched, costs)
+    if form == "barrier":
+        lines = steps.text(matched, costs)
+    else:
+        lines = recorded.text(matched, costs, waits=form == "numbers" or says_more(costs))
     head = [
         f"// {workload.summary or workload.name}",
         f"// source: made of {workload.name} at {query.p} processes, in numbers",

@@ -4,8 +4,8 @@ A recorded run has no text to make formulas of, who takes a task of a pool no fo
 processes of unlike speed or that share a port have no one formula.
 
 The form is ``free`` with numbers in place of formulas: each process's own time, which nothing can
-shorten, and beside it all that passes a link, a port, the bus or a disk. Where a network says more
-than a startup and a bandwidth, the critical path without contention stands for the processes. Tasks
+shorten, and beside it all that passes a link, a port, the bus or a disk. With its waits for
+messages, the critical path without contention stands for the processes. Tasks
 of a pool share the processes that come to it: they are servers of one resource, which all that
 these processes do, and all tasks, must pass.
 """
@@ -23,7 +23,6 @@ from parcast.program import Unrolled
 from parcast.program.matching import Matched
 from parcast.program.source import SENDS
 from parcast.program.unroll import Pool
-from parcast_pamela.programs.charges import says_more
 from parcast_pamela.programs.critical import critical_path, fetching, least_receiving
 from parcast_pamela.programs.links import link_seconds, passed
 from parcast_pamela.programs.words import resource_of
@@ -32,15 +31,15 @@ from parcast_pamela.programs.words import resource_of
 MOST_WRITTEN = 8
 
 
-def text(matched: Matched, costs: Costs) -> str:
-    """Return the equations of a program."""
+def text(matched: Matched, costs: Costs, *, waits: bool) -> str:
+    """Return the equations of a program, with its waits for messages or without."""
     unrolled = matched.unrolled
     alone, shared, started = _demands(unrolled, costs)
     if started.any():  # time begins with whichever starts last
         least = float(alone[started].min())
         return f"root program_\nprogram_ =\n    {f'delay({least!r})' if least else 'skip'}"
     resources = [f"resource {name}" for name in _resources(shared, costs)]
-    longest = [critical_path(matched, costs)] if says_more(costs) else alone.tolist()
+    longest = [critical_path(matched, costs)] if waits else alone.tolist()
     processes = [f"delay({seconds!r})" for seconds in longest if seconds]
     for link, seconds in list(link_seconds(matched, costs).items())[:MOST_WRITTEN]:
         resources.append(f"resource {resource_of(link)}")

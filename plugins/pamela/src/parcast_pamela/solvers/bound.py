@@ -35,9 +35,12 @@ _SOME_BERN = "conditions are probabilities: time and lower are bounds of the mea
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """How a program becomes a model: a lower bound, or an estimate that is mostly above."""
+    """How a program becomes a model: a lower bound, or an estimate that is mostly above.
 
-    form: Literal["free", "barrier"] = "free"
+    ``numbers`` is a lower bound at one p, in which processes wait for each message.
+    """
+
+    form: Literal["free", "numbers", "barrier"] = "free"
 
 
 class Bound:
