@@ -246,6 +246,14 @@ def test_a_formula_of_too_many_steps_is_left_for_numbers(monkeypatch):
     assert "they leave out some of what node0 out carries" in notes[1]
 
 
+@pytest.mark.parametrize("form", ["free", "barrier"])
+def test_what_no_formula_says_is_said_in_numbers(form):
+    source = "x = 0\nfor i in range(n):\n    compute(x)\n    x = x + 1\nbarrier(color=rank % 2)"
+    found = bound(query_of(source, form=form))
+    assert found.time == pytest.approx(reference(query_of(source)))
+    assert any("in place of formulas: made.py:" in note for note in found.notes)
+
+
 def test_a_generated_model_names_the_network(tmp_path, capsys):
     file = tmp_path / "tapered.toml"
     file.write_text(

@@ -90,8 +90,8 @@ def borders_of(costs: Costs, machine: Machine) -> tuple[Border, ...]:
     for name, ports, links, bandwidth in around:
         if ports % costs.ports == 0:
             ways = 2 if topology.half else 1
-            ranks = ports // costs.ports * cores
-            borders.append(Border(name, ranks, 1 / (links * bandwidth), ways))
+            first = ports // costs.ports * cores
+            borders.append(Border(name, first, 1 / (links * bandwidth), ways))
     return tuple(borders)
 
 

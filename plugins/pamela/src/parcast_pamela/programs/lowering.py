@@ -126,22 +126,38 @@ def _model(
                 f"{workload.name} has no form barrier: {reason}; use pamela.form=free"
             )
     if not reason and form != "numbers":
-        itself = formulas.to_itself(matched.native)
-        try:
-            charges = Charges.of(
-                costs, query.machine, workload.name, to_itself=itself, slowest=form == "barrier"
-            )
-        except UnsupportedError as error:
-            reason = str(error).removeprefix(f"{workload.name}: ").partition(";")[0]
-        else:
-            text, values = formulas.text(workload, query, matched.native, charges, stated=stated)
-            links = link_seconds(matched, costs) if form == "free" else {}
-            link = next(iter(links), None)
-            if link is None or _carried(text, values, query.p) >= links[link] * (1 - 1e-9):
-                return _Model(text, values, "")
-            reason = f"they leave out some of what {link} carries"
+        written = _in_formulas(workload, query, form, matched, costs, stated=stated)
+        if not written.reason:
+            return written
+        reason = written.reason
     text = _in_numbers(workload, query, form, matched, costs, stated=stated)
     return _Model(text, {}, "" if form == "numbers" else reason)
+
+
+def _in_formulas(
+    workload: Workload, query: Query, form: Form, matched: Matched, costs: Costs, *, stated: bool
+) -> _Model:
+    """Return the model of a program with a text, or why it is left for numbers."""
+    itself, slowest = formulas.to_itself(matched.native), form == "barrier"
+    try:
+        charges = Charges.of(costs, query.machine, workload.name, to_itself=itself, slowest=slowest)
+    except UnsupportedError as error:
+        return _Model("", {}, _reason(workload, error))
+    try:
+        text, values = formulas.text(workload, query, matched.native, charges, stated=stated)
+    except UnsupportedError as error:
+        if not says_more(costs):
+            raise
+        return _Model("", {}, _reason(workload, error))
+    links = {} if slowest else link_seconds(matched, costs)
+    link = next(iter(links), None)
+    if link is None or _carried(text, values, query.p) >= links[link] * (1 - 1e-9):
+        return _Model(text, values, "")
+    return _Model("", {}, f"they leave out some of what {link} carries")
+
+
+def _reason(workload: Workload, error: UnsupportedError) -> str:
+    return str(error).removeprefix(f"{workload.name}: ").partition(";")[0]
 
 
 def _carried(text: str, values: Mapping[str, int | float], p: int) -> float:
