@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Literal
 
 import attrs
+import numpy as np
 
 from parcast.errors import ParcastError, UnsupportedError
 from parcast.model import WHOLE_NETWORK, Costs, Query, Workload
 from parcast.program import Unrolled
 from parcast.program.matching import Matched, ends_in_block_order, matched_program
+from parcast.program.source import SENDS
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.programs import formulas, recorded, steps
@@ -186,6 +188,11 @@ def _in_numbers(
 ) -> str:
     """Return the text of the model of a program without formulas."""
     if form == "barrier":
+        if _held(matched, costs) and not ends_in_block_order(matched.unrolled, costs.eager_limit):
+            raise UnsupportedError(
+                f"{workload.name} has no form barrier: messages of a collective wait for their "
+                "receives here, and the model has numbers; use pamela.form=free"
+            )
         lines = steps.text(matched, costs)
     else:
         lines = recorded.text(matched, costs, waits=form == "numbers" or says_more(costs))
@@ -202,3 +209,10 @@ def _in_numbers(
 def _matched(workload: Workload, query: Query) -> Matched:
     """Return the operations at the query's p."""
     return matched_program(attrs.evolve(query, workload=workload), pools=True)
+
+
+def _held(matched: Matched, costs: Costs) -> bool:
+    """Return whether some message leaves only when its receive is posted."""
+    columns = matched.columns
+    late = columns.amount > (0 if costs.eager == "waits" else costs.eager_limit)
+    return bool(np.any(columns.among(SENDS) & late))
