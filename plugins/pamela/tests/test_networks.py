@@ -246,6 +246,17 @@ def test_a_formula_of_too_many_steps_is_left_for_numbers(monkeypatch):
     assert "they leave out some of what node0 out carries" in notes[1]
 
 
+def test_names_of_the_network_may_be_a_programs():
+    source = (
+        "for node in range(1, n):\n    sendrecv((rank + 1) % size, 64 * node, (rank - 1) % size)"
+    )
+    found, plain = (
+        bound(query_of(text, cores=4)) for text in (source, source.replace("node", "step"))
+    )
+    assert found.time == plain.time
+    assert "node_ranks" in found.details["formula"]
+
+
 @pytest.mark.parametrize("form", ["free", "barrier"])
 def test_what_no_formula_says_is_said_in_numbers(form):
     source = "x = 0\nfor i in range(n):\n    compute(x)\n    x = x + 1\nbarrier(color=rank % 2)"
@@ -268,3 +279,35 @@ def test_a_generated_model_names_the_network(tmp_path, capsys):
     assert "param subtree1_ranks : int >= 1 = 8" in text
     assert main(["pamela", "generate", "transpose", str(file), "--form", "numbers"]) == 0
     assert "resource node0_out" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("stencil2d", {"steps": 10}),
+        ("transpose", {"repeats": 2}),
+        ("tree-reduction", {}),
+        ("master-worker-any", {"tasks": 40}),
+    ],
+)
+def test_shipped_programs_are_bounded_on_a_cluster_with_levels(name, parameters):
+    table = {
+        "name": "cluster",
+        "processor": {"rate": 1e9},
+        "nodes": {"count": 16, "cores": 4},
+        "network": {
+            "startup": 2e-6,
+            "bandwidth": 1e9,
+            "contention": "fair",
+            "header": 16,
+            "overhead_by": "message",
+            "levels": [{"name": "socket", "size": 2, "startup": 3e-7, "shared": 4e9}],
+        },
+        "topology": {"kind": "fat-tree", "down": [4, 4], "up": [1, 2], "latency": 1e-7},
+    }
+    workload, machine = REGISTRY.workload(name), REGISTRY.machine(table)
+    query = Query(workload=workload, machine=machine, p=16, parameters=parameters)
+    time = reference(query)
+    for form in ("free", "numbers"):
+        found = bound(query.with_options(Options(form=form)))
+        assert 0.7 * time < found.lower == found.time <= time * (1 + 1e-11)

@@ -29,7 +29,6 @@ _NUMBERS: Mapping[str, str] = {
     "overhead_per_byte": "overhead_per_byte",
     "access": "disk_startup",
     "disk_per_byte": "disk_per_byte",
-    "header": "header",
 }
 
 
@@ -157,6 +156,8 @@ class Charges:
         values["per_byte"] = self._of_ways("per_byte", max(values["per_byte"], of_port))
         for border in self.borders:
             values |= border.values()
+        if costs.header:
+            values["header"] = float(costs.header)
         for number, size in enumerate(costs.sizes):
             values[f"least_{number}"] = float(size.least)
             values[f"startup_{number}"] = self._of_ways("startup", float(size.startup) + hops)
@@ -189,7 +190,7 @@ class Charges:
 
     def number(self, name: str) -> Expr:
         """Return the name of a number of the machine, or 0 where it is 0."""
-        return ZERO if self.values()[name] == 0 else Name(f"${name}")
+        return Name(f"${name}") if self.values().get(name, 0) else ZERO
 
     def compute(self, op: Op) -> Expr:
         """Return the seconds of ``compute`` or ``elapse``."""

@@ -54,7 +54,8 @@ def text(
         for name, expr in substituted.derived.items()
     }
     machine = charges.values()
-    names = _names([*parameters, *_variables(substituted.body)], machine)
+    taken = [*machine, *(border.name for border in charges.borders)]
+    names = _names([*parameters, *_variables(substituted.body)], taken)
     if charges.slowest:
         where = workload.content.tree.where or workload.name
         lines = Barrier(charges, names, where).text(substituted.body)
