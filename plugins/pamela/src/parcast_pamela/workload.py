@@ -49,7 +49,9 @@ class Content:
     folder: str
     #: Values that stand for parameters of a model made of another workload
     values: tuple[tuple[str, Any], ...] = attrs.field(default=(), eq=False)
-    form: str = ""  #: how it was made of a program: ``free`` or ``barrier``
+    form: str = ""  #: how it was made of a program: ``free``, in ``numbers``, or ``barrier``
+    #: of a program, the fullest links that messages share, and for how long they are busy
+    links: tuple[tuple[str, float], ...] = attrs.field(default=(), eq=False)
 
     def model(self, machine: str | None = None) -> Model:
         """Return the linked model; see `parcast_pamela.language.reading.model_of`."""

@@ -115,7 +115,8 @@ class Barrier:
         if op.name in SENDS:
             return self._message(op)
         if op.name in RECEIVES | {"wait", "waitall"}:
-            return self._all(delay(charges.receiving(), self.names))
+            seconds = charges.receiving() if op.name == "recv" else charges.waiting()
+            return self._all(delay(seconds, self.names))
         return ""
 
     def _message(self, op: Op) -> str:
@@ -124,14 +125,16 @@ class Barrier:
     def _sent(self, n: Expr, to: str) -> str:
         """Return a message from a process until it has arrived."""
         charges, names = self.charges, self.names
-        port, startup = charges.port(n), delay(charges.number("startup"), names)
+        port, startup = charges.port(n), delay(charges.startup(n), names)
         busy = delay(charges.sending(n), names)
         if charges.costs.contention == "none" or port == ZERO:
             return self._all(delay(plus(charges.sending(n), charges.wire(n)), names))
         if charges.costs.contention == "bus":
             return self._all(busy, use("bus", port, names), startup)
-        ports = f"{{ {use('out[rank]', port, names)} || {use(f'into[{to}]', port, names)} }}"
-        return self._all(busy, startup, ports)
+        ports = f"{use('out[rank]', port, names)} || {use(f'into[{to}]', port, names)}"
+        if charges.costs.contention == "fair" and (alone := charges.transfer(n)) != port:
+            ports += f" || {delay(alone, names)}"
+        return self._all(busy, startup, f"{{ {ports} }}")
 
     def _access(self, op: Op) -> str:
         piece = self.charges.piece(op)
@@ -180,7 +183,7 @@ class Barrier:
             return times(Num(2), ROUNDS, once)
         if op.name in {"gather", "scatter"}:
             empty = plus(charges.sending(ZERO), charges.wire(ZERO), charges.receiving())
-            share = plus(times(n, charges.number("overhead_per_byte")), charges.port(n))
+            share = plus(times(n, charges.number("overhead_per_byte")), charges.transfer(n))
             return plus(times(ROUNDS, empty), times(_OTHERS, share))
         return times(ROUNDS, once)
 

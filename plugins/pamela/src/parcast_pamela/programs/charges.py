@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import attrs
+import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast.model import Costs
+from parcast.model import Costs, Machine
 from parcast.program import Op
 from parcast.program.matching import algorithms
 from parcast.program.source import COLLECTIVES, VECTOR_COLLECTIVES
 from parcast.quantities import Call, Expr, Name, Num
+from parcast_pamela.programs.borders import Border, borders_of, kind_of
 
 ZERO = Num(0)
 _SIZE = Name("size")
@@ -29,6 +31,7 @@ _NUMBERS: Mapping[str, str] = {
     "disk_per_byte": "disk_per_byte",
 }
 
+
 #: Algorithms in which all exchange messages of one size in rounds, whatever the number of
 #: processes.
 _IN_ROUNDS: Mapping[str, tuple[str, ...]] = {
@@ -39,6 +42,31 @@ _IN_ROUNDS: Mapping[str, tuple[str, ...]] = {
     "alltoall": ("bruck", "pairwise"),
     "reduce_scatter": ("bruck", "pairwise", "ring"),
 }
+
+
+def _without_formula(costs: Costs, machine: Machine, *, slowest: bool) -> str:
+    """Return why messages have no one formula; empty where they have."""
+    if costs.contention == "fair" and any(level.shared is not None for level in costs.levels):
+        return "the processes of a level share its bandwidth here"
+    if costs.fabric is not None:
+        kind = kind_of(machine)
+        if kind != "star" and (not kind or slowest or costs.contention == "none"):
+            return "messages pass links between switches here"
+        if slowest and costs.contention == "fair" and machine.network.duplex == "half":
+            return "messages out of a node and into it share its port here"
+    if slowest and costs.overhead_by == "message":
+        return "a wait pays for each message that it takes here"
+    return ""
+
+
+def says_more(costs: Costs) -> bool:
+    """Return whether a network is more than a startup, a bandwidth and who waits for whom."""
+    return (
+        costs.contention == "fair"
+        or not costs.uniform
+        or costs.eager == "waits"
+        or costs.overhead_by == "message"
+    )
 
 
 def plus(*terms: Expr) -> Expr:
@@ -71,15 +99,18 @@ class Charges:
     speed: float  #: of every process
     near: bool  #: some message may stay within a node
     slowest: bool  #: where ways differ the slower one counts, else the faster one
+    borders: tuple[Border, ...] = ()  #: where messages share links
 
     @classmethod
-    def of(cls, costs: Costs, where: str, *, to_itself: bool, slowest: bool) -> Charges:
+    def of(
+        cls, costs: Costs, machine: Machine, where: str, *, to_itself: bool, slowest: bool
+    ) -> Charges:
         """Return the charges of a machine whose processes are alike.
 
         Parameters
         ----------
-        costs
-            What the machine charges.
+        costs, machine
+            What the machine charges, and the machine.
         where
             The program, as errors name it.
         to_itself
@@ -90,7 +121,8 @@ class Charges:
         Raises
         ------
         UnsupportedError
-            If processes differ in speed, or share a node and its port.
+            If processes differ in speed, or share a node and its port, or messages pass more
+            than the ports around one switch.
         """
         placement = costs.placement
         speed = float(placement.speed.max())
@@ -99,26 +131,55 @@ class Charges:
                 f"{where}: the processes here are not of one speed, and the model has one rate; "
                 "use spmd, emulator or a machine of equal nodes"
             )
-        if placement.sharing.max() > 1 and costs.contention != "none":
+        borders = () if slowest else borders_of(costs, machine)
+        if placement.sharing.max() > 1 and costs.contention != "none" and not borders:
             raise UnsupportedError(
                 f"{where}: several processes of a node share its way out here, and the model has "
                 "one for each; state nodes.cores = 1 or network.contention = none"
             )
-        near = to_itself or bool(placement.sharing.max() > 1)
-        return cls(costs, speed, near=near, slowest=slowest)
+        if reason := _without_formula(costs, machine, slowest=slowest):
+            raise UnsupportedError(f"{where}: {reason}; use numbers")
+        together = [placement.sharing, *(np.bincount(level.instance) for level in costs.levels)]
+        near = to_itself or max(int(counts.max()) for counts in together) > 1
+        return cls(costs, speed, near=near, slowest=slowest, borders=borders)
 
     def values(self) -> dict[str, float]:
         """Return the numbers of the machine that may stand in the model, by name."""
-        costs, one_of = self.costs, max if self.slowest else min
+        costs = self.costs
         values = {name: float(getattr(costs, attribute)) for name, attribute in _NUMBERS.items()}
-        if self.near:
-            values["startup"] = one_of(values["startup"], float(costs.local_startup))
-            values["per_byte"] = one_of(values["per_byte"], float(costs.local_per_byte))
+        hops = 0.0
+        if costs.fabric is not None:  # all ports are alike, and every message passes two
+            hops = float(costs.fabric.latency[:2].sum())
+            values["port_per_byte"] = 1 / float(costs.fabric.capacity[0])
+        of_port = values.get("port_per_byte", 0.0)
+        values["startup"] = self._of_ways("startup", values["startup"] + hops)
+        values["per_byte"] = self._of_ways("per_byte", max(values["per_byte"], of_port))
+        for border in self.borders:
+            values |= border.values()
+        if costs.header:
+            values["header"] = float(costs.header)
+        for number, size in enumerate(costs.sizes):
+            values[f"least_{number}"] = float(size.least)
+            values[f"startup_{number}"] = self._of_ways("startup", float(size.startup) + hops)
+            values[f"per_byte_{number}"] = self._of_ways(
+                "per_byte", max(float(size.per_byte), of_port)
+            )
+            values[f"overhead_{number}"] = float(size.overhead)
+        receiving = [costs.overhead_receive, *(size.overhead_receive for size in costs.sizes)]
+        values["overhead_receive"] = float(max(receiving) if self.slowest else min(receiving))
         if costs.rate is not None:
             values["rate"] = float(costs.rate) * self.speed
         if memory := self.memory():
             values["memory_rate"] = min(memory)
         return values | {"disks": costs.disks}
+
+    def _of_ways(self, name: str, far: float) -> float:
+        """Return a number of messages between nodes, or of nearer ones where these count."""
+        if not self.near:
+            return far
+        near = [float(getattr(level, name)) for level in self.costs.levels]
+        near = near or [float(getattr(self.costs, f"local_{name}"))]
+        return (max if self.slowest else min)(far, *near)
 
     def memory(self) -> list[float]:
         """Return the bandwidths that limit a process's memory traffic."""
@@ -129,7 +190,7 @@ class Charges:
 
     def number(self, name: str) -> Expr:
         """Return the name of a number of the machine, or 0 where it is 0."""
-        return ZERO if self.values()[name] == 0 else Name(f"${name}")
+        return Name(f"${name}") if self.values().get(name, 0) else ZERO
 
     def compute(self, op: Op) -> Expr:
         """Return the seconds of ``compute`` or ``elapse``."""
@@ -144,19 +205,54 @@ class Charges:
 
     def sending(self, n: Expr) -> Expr:
         """Return how long a message of ``n`` bytes keeps its sender busy."""
-        return plus(self.number("overhead"), times(n, self.number("overhead_per_byte")))
+        return plus(self._by_size("overhead", n), times(n, self.number("overhead_per_byte")))
 
     def receiving(self) -> Expr:
-        """Return how long a message, or a wait, keeps its receiver busy."""
+        """Return how long a message keeps its receiver busy."""
         return self.number("overhead_receive")
+
+    @property
+    def ports(self) -> bool:
+        """Whether each process has a way out of its node, and one in, to itself."""
+        shared = bool(self.costs.placement.sharing.max() > 1)
+        return self.costs.contention in {"endpoint", "fair"} and not shared
+
+    def waiting(self) -> Expr:
+        """Return how long a wait, or posting a receive, keeps a process busy beside messages."""
+        return self.receiving() if self.costs.overhead_by == "call" else ZERO
+
+    def startup(self, n: Expr) -> Expr:
+        """Return the seconds in which a message of ``n`` bytes shares nothing."""
+        return self._by_size("startup", n)
 
     def wire(self, n: Expr) -> Expr:
         """Return the seconds from the end of sending to the arrival."""
-        return plus(self.number("startup"), self.port(n))
+        return plus(self.startup(n), self.transfer(n))
+
+    def transfer(self, n: Expr) -> Expr:
+        """Return how long the bytes of a message are on their way."""
+        on_wire = n if self.near and not self.slowest else plus(n, self.number("header"))
+        return times(on_wire, self._by_size("per_byte", n))
 
     def port(self, n: Expr) -> Expr:
         """Return how long a message of ``n`` bytes holds a port or the bus."""
-        return times(n, self.number("per_byte"))
+        per_byte = self._by_size("per_byte", n)
+        if self.costs.contention == "fair":
+            per_byte = self.number("port_per_byte")
+        return times(plus(n, self.number("header")), per_byte)
+
+    def crossing(self, border: Border, n: Expr) -> Expr:
+        """Return how long a message of ``n`` bytes holds all links of a border."""
+        return times(plus(n, self.number("header")), self.number(f"{border.name}_per_byte"))
+
+    def _by_size(self, name: str, n: Expr) -> Expr:
+        """Return a number of messages of ``n`` bytes."""
+        value, values = self.number(name), self.values()
+        for number in range(len(self.costs.sizes)):
+            if values[f"{name}_{number}"] != values[f"{name}_{number - 1}" if number else name]:
+                larger = Call(">=", (n, Name(f"$least_{number}")))
+                value = Call("if", (larger, self.number(f"{name}_{number}"), value))
+        return value
 
     def piece(self, op: Op) -> Expr:
         """Return how long an access takes at each disk it goes to."""
@@ -182,6 +278,8 @@ class Charges:
         if algorithm not in _IN_ROUNDS.get(op.name, ()):
             return
         if op.name == "allgather" and algorithm != "ring":
+            if self.costs.sizes:  # of the sizes of its rounds only the sum is a formula
+                return
             mean = Call("/", (times(_OTHERS, n), ROUNDS))  # of rounds that differ
             yield ROUNDS, Call("if", (Call(">", (_SIZE, Num(1))), mean, ZERO))
         elif algorithm == "dissemination":

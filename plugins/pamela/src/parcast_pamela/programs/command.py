@@ -22,6 +22,7 @@ class FormName(StrEnum):
     """The forms that a user may name."""
 
     free = "free"
+    numbers = "numbers"
     barrier = "barrier"
 
 
@@ -39,7 +40,8 @@ def generate(
         int | None, typer.Option("-d", help="Disks; the machine's own by default.")
     ] = None,
     form: Annotated[
-        FormName | None, typer.Option(help="A lower bound, free, or an estimate, barrier.")
+        FormName | None,
+        typer.Option(help="Lower bounds are free and numbers; barrier is an estimate."),
     ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A value of either.")
@@ -108,6 +110,6 @@ def _text(
     p = 8 if p is None else p
     (p_,), (d_, *_) = line.processes(p), line.disks(d, p)
     query = line.query(registry, p_, d_)
-    chosen: Form = "barrier" if form is FormName.barrier else "free"
+    chosen: Form = "free" if form is None else form.value
     text, _ = model(workload, query, chosen, stated=True)
     return text

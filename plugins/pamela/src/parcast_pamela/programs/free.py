@@ -6,7 +6,7 @@ Of three things each is a lower bound of a run, so that their maximum is one:
 - what all processes have done at least, whatever the others do: a computation that is the same
   for all, and a message that all exchange at one place, which takes its time on the way for each
   of them (by induction over the places of the program);
-- what passes a port, the bus or a disk, which serve one at a time.
+- what passes a port, the bus or a disk, which serve one at a time or are shared.
 
 All but ports and bus, where messages may be on their way later, are taken between every two
 collectives that nobody leaves before all have come: all processes leave such a one no earlier
@@ -23,6 +23,7 @@ import attrs
 from parcast.program import For, If, Op, Statement
 from parcast.program.source import RECEIVES, SENDS
 from parcast.quantities import Call, Expr, Name, Num, names_in
+from parcast_pamela.programs.borders import Border, shift_of
 from parcast_pamela.programs.charges import ZERO, Charges, is_collective, plus, times
 from parcast_pamela.programs.splitting import Cut, Piece, Repeat, Segment
 from parcast_pamela.programs.words import delay, expr_of, mentions_rank, seq, use
@@ -130,7 +131,7 @@ class Free:
         if op.name in SENDS:
             return self._delay(charges.sending(n))
         if op.name in RECEIVES | {"wait", "waitall"}:
-            return self._delay(charges.receiving())
+            return self._delay(charges.receiving() if op.name == "recv" else charges.waiting())
         return []
 
     def _common(self, op: Op) -> list[str]:
@@ -160,7 +161,7 @@ class Free:
         resources = []
         if self.charges.costs.contention == "bus":
             uses["bus"], resources = self._sent("bus"), ["resource bus"]
-        elif self.charges.costs.contention == "endpoint":
+        elif self.charges.ports:
             resources = [f"resource out[0..{last}], into[0..{last}]"]
             uses["out"], uses["into"] = self._sent("out[rank]"), self._into
         processes = {
@@ -168,9 +169,14 @@ class Free:
             for name, says in uses.items()
             if (lines := self._statements(body, says, all_alike=False))
         }
+        shared = [self._each(lines) for lines in processes.values()]
+        for border in self.charges.borders:
+            if lines := self._statements(body, self._crossing(border), all_alike=True):
+                resources.append(f"resource {border.name}")
+                shared.append(" ; ".join(lines))
         if any(self._statements(body, self._accessed, all_alike=False)):
             resources += [f"resource disk[0..{self.spell(Name('$disks'))} - 1]"]
-        return resources, [self._each(lines) for lines in processes.values()]
+        return resources, shared
 
     def _sent(self, resource: str) -> Says:
         def says(op: Op) -> list[str]:
@@ -194,6 +200,41 @@ class Free:
             to_another = Call("!=", (expr_of(op, "dst"), Name("rank")))
             return [f"if ({truth(to_another, self.names)}) {{ {used[0]} }}"]
         return used
+
+    def _crossing(self, border: Border) -> Says:
+        """Return what gives the use of a border by operations whose messages are regular."""
+
+        def says(op: Op) -> list[str]:
+            n = op.arguments.get("bytes", ZERO)
+            if op.name in SENDS and isinstance(n, Expr) and "rank" not in names_in(n):
+                by = shift_of(expr_of(op, "dst"))
+                if by is None or "rank" in names_in(by):
+                    return []
+                return self._use(
+                    border.name, times(border.shifted(by), self.charges.crossing(border, n))
+                )
+            if not is_collective(op):
+                return []
+            lines = []
+            for count, size in self.charges.rounds(op):
+                if "rank" not in names_in(size):
+                    lines += self._rounds(border, op, count, self.charges.crossing(border, size))
+            return lines
+
+        return says
+
+    def _rounds(self, border: Border, op: Op, count: Expr, seconds: Expr) -> list[str]:
+        """Return the use of a border by rounds, each an exchange of so many seconds."""
+        algorithm = self.charges.algorithms()[op.name]
+        if algorithm == "pairwise":
+            return self._use(border.name, times(border.exchanged(), seconds))
+        if algorithm == "ring":
+            return self._use(border.name, times(count, border.shifted(Num(1)), seconds))
+        if op.name == "allgather":  # its rounds differ in size
+            return []
+        by = Call("**", (Num(2), Name("round_")))
+        used = self._use(border.name, times(border.shifted(by), seconds))
+        return [f"seq (round_ = 0, {self.spell(count)} - 1) {{ {used[0]} }}"] if used else []
 
     def _accessed(self, op: Op) -> list[str]:
         if op.name not in {"read", "write"}:

@@ -1,36 +1,27 @@
-"""Programs as PAMELA models: the text, its parameters and their values at a query."""
+"""Programs as PAMELA models, in formulas where there are any, else in numbers."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal
 
 import attrs
 import numpy as np
 
-from parcast.errors import FormulaError, UnsupportedError
-from parcast.model import Costs, Query, Workload
-from parcast.program import Block, For, Op, Statement, Unrolled
-from parcast.program.matching import ends_in_block_order, matched_program
+from parcast.errors import ParcastError, UnsupportedError
+from parcast.model import WHOLE_NETWORK, Costs, Query, Workload
+from parcast.program import Statement, Unrolled
+from parcast.program.matching import Matched, ends_in_block_order, matched_program
 from parcast.program.source import SENDS, expressions, nested
-from parcast.quantities import evaluate
-from parcast_pamela.programs import recorded
-from parcast_pamela.programs.barrier import Barrier
-from parcast_pamela.programs.charges import Charges, is_collective
-from parcast_pamela.programs.free import Free
-from parcast_pamela.programs.splitting import cut
-from parcast_pamela.programs.substitution import substitute
+from parcast_pamela.bindings import bind
+from parcast_pamela.compilation.compiler import compile_model
+from parcast_pamela.programs import formulas, recorded, steps
+from parcast_pamela.programs.charges import Charges, says_more
+from parcast_pamela.programs.links import link_seconds
 from parcast_pamela.workload import PROCESSES, Content
-from parcast_pamela_compiler.spelling import truth, without_word
+from parcast_pamela_compiler.spelling import without_word
 
-Form = Literal["free", "barrier"]
-
-#: Words of the language, and names of the model's own, that no parameter may have
-_RESERVED = frozenset(
-    "par seq use delay if else skip param let resource assume import as unit extern root mult "  # noqa: SIM905  (a list of words is read as one)
-    "by in mod div and or not bus out into disk program_ rank round_".split()
-)
+Form = Literal["free", "numbers", "barrier"]
 
 _NOTES = {
     "free": (
@@ -38,11 +29,22 @@ _NOTES = {
         "where processes wait for each other; of messages it counts what all exchange, and what "
         "ports and the bus carry"
     ),
+    "numbers": (
+        "no message waits for another (in numbers): the time is the critical path without "
+        "contention, or what the fullest link, port or disk carries: a lower bound"
+    ),
     "barrier": (
         "each operation ends for all processes before the next one begins (form barrier): an "
         "estimate, mostly too high, because operations do not overlap"
     ),
 }
+
+
+@attrs.frozen
+class _Model:
+    text: str
+    values: Mapping[str, int | float]  #: of its parameters
+    reason: str  #: why it has numbers; empty where it has formulas
 
 
 def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
@@ -55,13 +57,23 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
         none.
     """
     form: Form = getattr(query.options, "form", "free")
-    source, values = model(workload, query, form, stated=False)
-    numbers = _only_in_numbers(workload, query)
-    notes = [_NOTES[form]]
-    if numbers:
-        notes.append(f"the model has numbers in place of formulas: {numbers}")
+    matched = _matched(workload, query)
+    costs = Costs.of(query, matched.native.needs(), WHOLE_NETWORK)
+    made = _model(workload, query, form, matched, costs, stated=False)
+    with_waits = form == "numbers" or (bool(made.reason) and form == "free" and says_more(costs))
+    notes = [_NOTES["numbers" if with_waits else form]]
+    if made.reason:
+        notes.append(f"the model has numbers in place of formulas: {made.reason}")
+    if with_waits and matched.matching.timed():
+        notes.append("nobody waits for what recv(ANY) takes: another message may come first")
     content = Content(
-        source, f"{workload.name} as a model", workload.name, "", tuple(values.items()), form=form
+        made.text,
+        f"{workload.name} as a model",
+        workload.name,
+        "",
+        tuple(made.values.items()),
+        form="numbers" if with_waits else form,
+        links=tuple(link_seconds(matched, costs).items()),
     )
     converted = Workload(
         name=workload.name,
@@ -88,7 +100,7 @@ def model(
     query
         The machine, p and parameters.
     form
-        ``free`` or ``barrier``.
+        ``free``, ``numbers`` or ``barrier``.
     stated
         Whether the text states the values.
 
@@ -97,81 +109,72 @@ def model(
     UnsupportedError
         As `lower` does.
     """
-    if reason := _only_in_numbers(workload, query):
-        if form == "barrier":
+    matched = _matched(workload, query)
+    costs = Costs.of(query, matched.native.needs(), WHOLE_NETWORK)
+    made = _model(workload, query, form, matched, costs, stated=stated)
+    return made.text, made.values
+
+
+def _model(
+    workload: Workload, query: Query, form: Form, matched: Matched, costs: Costs, *, stated: bool
+) -> _Model:
+    reason = _without_text(workload, matched.native)
+    if form == "barrier":
+        if not reason and not ends_in_block_order(matched.native, costs.eager_limit):
+            reason = (
+                "a process waits for a message that another sends in a later operation of the text"
+            )
+        if reason:
             raise UnsupportedError(
                 f"{workload.name} has no form barrier: {reason}; use pamela.form=free"
             )
-        return _in_numbers(workload, query, stated=stated), {}
-    unrolled = _unrolled(workload, query)
-    charges = _charges(workload, query, form)
-    if form == "barrier" and not ends_in_block_order(unrolled, charges.costs.eager_limit):
-        raise UnsupportedError(
-            f"{workload.name} has no form barrier: a process waits for a message that another "
-            "sends in a later operation of the text; use pamela.form=free"
-        )
-    parameters = {name: query.values[name] for name in workload.parameters}
-    substituted = substitute(workload.content.tree, parameters | {"size": query.p})
-    parameters |= {
-        name: evaluate(expr, parameters | {"size": query.p})
-        for name, expr in substituted.derived.items()
-    }
-    machine = charges.values()
-    names = _names([*parameters, *_variables(substituted.body)], machine)
-    if form == "barrier":
-        where = workload.content.tree.where or workload.name
-        lines = Barrier(charges, names, where).text(substituted.body)
-    else:
-        values = parameters | {"size": query.p}
-        lines = _without_waits(unrolled, charges, names, substituted.body, values)
-    assumed = [f"assume {truth(test, names)}" for test in substituted.assumed]
-    equations = "\n".join([*assumed, *lines])
-    numbers = {names[name]: value for name, value in parameters.items()} | machine
-    parameter_values = {
-        name: value for name, value in numbers.items() if _mentions(equations, name)
-    }
-    belonging = [names[name] for name in substituted.derived if names[name] in parameter_values]
-    head = [
-        f"// {workload.summary or workload.name}",
-        f"// source: made of {workload.name}, form {form}",
-        *_declarations(query.p, parameter_values, belonging, stated=stated),
-    ]
-    return "\n".join([*head, "", equations, ""]), parameter_values
+    if not reason and form != "numbers":
+        written = _in_formulas(workload, query, form, matched, costs, stated=stated)
+        if not written.reason:
+            return written
+        reason = written.reason
+    text = _in_numbers(workload, query, form, matched, costs, stated=stated)
+    return _Model(text, {}, "" if form == "numbers" else reason)
 
 
-def _without_waits(
-    unrolled: Unrolled,
-    charges: Charges,
-    names: Mapping[str, str],
-    body: tuple[Statement, ...],
-    values: Mapping[str, int | float],
-) -> Iterator[str]:
-    """Return the lines of the form free, which leaves out waits for single messages."""
-    free = Free(charges, names, _aligned(unrolled), _to_itself(unrolled))
-    return free.text(cut(body, _joins(charges), lambda loop: _runs(loop, values)))
+def _in_formulas(
+    workload: Workload, query: Query, form: Form, matched: Matched, costs: Costs, *, stated: bool
+) -> _Model:
+    """Return the model of a program with a text, or why it is left for numbers."""
+    itself, slowest = formulas.to_itself(matched.native), form == "barrier"
+    try:
+        charges = Charges.of(costs, query.machine, workload.name, to_itself=itself, slowest=slowest)
+    except UnsupportedError as error:
+        return _Model("", {}, _reason(workload, error))
+    try:
+        text, values = formulas.text(workload, query, matched.native, charges, stated=stated)
+    except UnsupportedError as error:
+        if not says_more(costs):
+            raise
+        return _Model("", {}, _reason(workload, error))
+    links = {} if slowest else link_seconds(matched, costs)
+    link = next(iter(links), None)
+    if link is None or _carried(text, values, query.p) >= links[link] * (1 - 1e-9):
+        return _Model(text, values, "")
+    return _Model("", {}, f"they leave out some of what {link} carries")
 
 
-def _declarations(
-    p: int, values: Mapping[str, int | float], belonging: Sequence[str], *, stated: bool
-) -> Iterator[str]:
-    """Yield the parameters, with their values if ``stated``; some belong to this p alone."""
-    yield f"param {PROCESSES} : int >= 1{f' = {p}' if stated else ''}"
-    for name, value in values.items():
-        yield _parameter(name, value) + f" = {value!r}" * stated
-    if stated and belonging:
-        yield f"assume {PROCESSES} == {p}  // {', '.join(belonging)} belong to it"
+def _reason(workload: Workload, error: UnsupportedError) -> str:
+    return str(error).removeprefix(f"{workload.name}: ").partition(";")[0]
 
 
-def _charges(workload: Workload, query: Query, form: Form) -> Charges:
-    unrolled = _unrolled(workload, query)
-    costs = Costs.of(query, unrolled.needs())
-    itself = _to_itself(unrolled)
-    return Charges.of(costs, workload.name, to_itself=itself, slowest=form == "barrier")
+def _carried(text: str, values: Mapping[str, int | float], p: int) -> float:
+    """Return how long the fullest resource of a model is busy, 0 where that is not to be found."""
+    linked = Content(text, "", "", "").model()
+    try:
+        bound = bind(linked, {PROCESSES: p, **values})
+        return float(compile_model(linked).values_at(bound).contention)
+    except ParcastError:  # a formula too large, or one of too many steps
+        return 0.0
 
 
-def _only_in_numbers(workload: Workload, query: Query) -> str:
-    """Return why a program has no formulas here; empty where it has."""
-    unrolled = _unrolled(workload, query)
+def _without_text(workload: Workload, unrolled: Unrolled) -> str:
+    """Return why a program has no operations that all processes take; empty where it has."""
     if workload.content.tree is None:
         return "it was recorded, and has no loops to keep"
     if unrolled.pools:
@@ -180,10 +183,6 @@ def _only_in_numbers(workload: Workload, query: Query) -> str:
         return "it is timed from start()"
     if bits := _bits(workload.content.tree.body):
         return f"PAMELA has no word for {bits!r} on the bits of whole numbers"
-    try:
-        _charges(workload, query, "free")
-    except UnsupportedError as error:
-        return str(error).removeprefix(f"{workload.name}: ").partition(";")[0]
     return ""
 
 
@@ -193,9 +192,19 @@ def _bits(body: tuple[Statement, ...]) -> str:
     return next(filter(None, map(without_word, roots)), "")
 
 
-def _in_numbers(workload: Workload, query: Query, *, stated: bool) -> str:
+def _in_numbers(
+    workload: Workload, query: Query, form: Form, matched: Matched, costs: Costs, *, stated: bool
+) -> str:
     """Return the text of the model of a program without formulas."""
-    unrolled = matched_program(attrs.evolve(query, workload=workload), pools=True).unrolled
+    if form == "barrier":
+        if _held(matched, costs) and not ends_in_block_order(matched.unrolled, costs.eager_limit):
+            raise UnsupportedError(
+                f"{workload.name} has no form barrier: messages of a collective wait for their "
+                "receives here, and the model has numbers; use pamela.form=free"
+            )
+        lines = steps.text(matched, costs)
+    else:
+        lines = recorded.text(matched, costs, waits=form == "numbers" or says_more(costs))
     head = [
         f"// {workload.summary or workload.name}",
         f"// source: made of {workload.name} at {query.p} processes, in numbers",
@@ -203,88 +212,16 @@ def _in_numbers(workload: Workload, query: Query, *, stated: bool) -> str:
         f"assume {PROCESSES} == {query.p}",
         "",
     ]
-    return "\n".join([*head, recorded.text(unrolled, Costs.of(query, unrolled.needs())), ""])
+    return "\n".join([*head, lines, ""])
 
 
-def _unrolled(workload: Workload, query: Query) -> Unrolled:
+def _matched(workload: Workload, query: Query) -> Matched:
     """Return the operations at the query's p."""
-    return matched_program(attrs.evolve(query, workload=workload), pools=True).native
+    return matched_program(attrs.evolve(query, workload=workload), pools=True)
 
 
-def _names(program_names: Sequence[str], machine: Iterable[str]) -> dict[str, str]:
-    """Return what each name of a program, and each number of the machine, is in the model."""
-    names = {"size": PROCESSES, "rank": "rank"}
-    used = {PROCESSES, *machine, *_RESERVED}
-    for name in program_names:
-        names[name] = name
-        while names[name] in used:
-            names[name] += "_"
-        used.add(names[name])
-    return names | {f"${name}": name for name in machine}
-
-
-def _joins(charges: Charges) -> Callable[[Op], bool]:
-    """Return what tells whether nobody leaves an operation before all have come to it."""
-    return lambda op: is_collective(op) and any(True for _ in charges.rounds(op))
-
-
-def _runs(loop: For, values: Mapping[str, int | float]) -> bool:
-    """Return whether a loop outside of all others has an iteration here."""
-    try:
-        return evaluate(loop.stop, values) > evaluate(loop.start, values)
-    except FormulaError:
-        return False
-
-
-def _sent(unrolled: Unrolled) -> Iterator[Block]:
-    """Yield each kind of block with messages once."""
-    yield from {id(block): block for block in unrolled.blocks if block.op in SENDS}.values()
-
-
-def _to_itself(unrolled: Unrolled) -> bool:
-    """Return whether some message is one of a process to itself."""
-    return any(
-        bool(np.any(np.asarray(block.arguments["dst"]) == unrolled.ranks_of(block)))
-        for block in _sent(unrolled)
-    )
-
-
-def _aligned(unrolled: Unrolled) -> bool:
-    """Return whether the messages of each exchange are received in that exchange.
-
-    They are where every process that sends has the receiver wait for it at the same place, and
-    nothing else has messages of that tag: the k-th message then belongs to the k-th receive.
-    """
-    others = {
-        tag
-        for block in {id(block): block for block in unrolled.blocks}.values()
-        if block.op in {"send", "isend", "recv", "irecv"}
-        for tag in np.unique(block.arguments["tag"]).tolist()
-    }
-    for block in _sent(unrolled):
-        if block.op != "sendrecv":
-            continue
-        tags, ranks = np.unique(block.arguments["tag"]), unrolled.ranks_of(block)
-        if len(tags) > 1 or tags[0] in others:
-            return False
-        waits_for = np.full(unrolled.size, -1)
-        waits_for[ranks] = block.arguments["src"]
-        if np.any(waits_for[np.broadcast_to(block.arguments["dst"], ranks.shape)] != ranks):
-            return False
-    return True
-
-
-def _variables(body: tuple[Statement, ...]) -> list[str]:
-    return [statement.variable for statement in nested(body) if isinstance(statement, For)]
-
-
-def _parameter(name: str, value: float) -> str:
-    if name in {"rate", "memory_rate"}:
-        return f"param {name} : rate"
-    if isinstance(value, int):
-        return f"param {name} : int" + (f" >= {min(value, 1)}" if value >= 0 else "")
-    return f"param {name} : real" + (" >= 0" if value >= 0 else "")
-
-
-def _mentions(text: str, name: str) -> bool:
-    return re.search(rf"\b{name}\b", text) is not None
+def _held(matched: Matched, costs: Costs) -> bool:
+    """Return whether some message leaves only when its receive is posted."""
+    columns = matched.columns
+    late = columns.amount > (0 if costs.eager == "waits" else costs.eager_limit)
+    return bool(np.any(columns.among(SENDS) & late))

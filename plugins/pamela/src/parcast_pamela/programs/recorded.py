@@ -4,9 +4,10 @@ A recorded run has no text to make formulas of, who takes a task of a pool no fo
 processes of unlike speed or that share a port have no one formula.
 
 The form is ``free`` with numbers in place of formulas: each process's own time, which nothing can
-shorten, and beside it all that passes a port, the bus or a disk. Tasks of a pool share the
-processes that come to it: they are servers of one resource, which all that these processes do, and
-all tasks, must pass.
+shorten, and beside it all that passes a link, a port, the bus or a disk. With its waits for
+messages, the critical path without contention stands for the processes. Tasks
+of a pool share the processes that come to it: they are servers of one resource, which all that
+these processes do, and all tasks, must pass.
 """
 
 from __future__ import annotations
@@ -19,21 +20,30 @@ from numpy.typing import NDArray
 
 from parcast.model import Costs
 from parcast.program import Block, Unrolled
+from parcast.program.matching import Matched
 from parcast.program.source import SENDS
 from parcast.program.unroll import Pool
+from parcast_pamela.programs.critical import critical_path, fetching, least_receiving
+from parcast_pamela.programs.links import link_seconds, passed
+from parcast_pamela.programs.words import resource_of
 
-#: Operations that keep a process busy for a receiver's overhead, whatever they wait for.
-_RECEIVING = frozenset({"recv", "irecv", "wait", "waitall"})
+#: Links that a model names: the fullest.
+MOST_WRITTEN = 8
 
 
-def text(unrolled: Unrolled, costs: Costs) -> str:
-    """Return the equations of a program whose collectives are expanded."""
+def text(matched: Matched, costs: Costs, *, waits: bool) -> str:
+    """Return the equations of a program, with its waits for messages or without."""
+    unrolled = matched.unrolled
     alone, shared, started = _demands(unrolled, costs)
     if started.any():  # time begins with whichever starts last
         least = float(alone[started].min())
         return f"root program_\nprogram_ =\n    {f'delay({least!r})' if least else 'skip'}"
     resources = [f"resource {name}" for name in _resources(shared, costs)]
-    processes = [f"delay({seconds!r})" for seconds in alone.tolist() if seconds]
+    longest = [critical_path(matched, costs)] if waits else alone.tolist()
+    processes = [f"delay({seconds!r})" for seconds in longest if seconds]
+    for link, seconds in list(link_seconds(matched, costs).items())[:MOST_WRITTEN]:
+        resources.append(f"resource {resource_of(link)}")
+        processes.append(f"use({resource_of(link)}, {seconds!r})")
     processes += [f"use({name}, {seconds!r})" for name, seconds in shared.items() if seconds]
     for block in unrolled.blocks:
         if block.op == "pool":
@@ -55,6 +65,9 @@ def _demands(
 
     Those of a process are from its last ``start()`` on; whether it has one comes third.
     """
+    receiving = {"recv": least_receiving(costs)}
+    if costs.overhead_by == "call":  # else paid by a wait for what it takes
+        receiving |= dict.fromkeys(["irecv", "wait", "waitall"], float(costs.overhead_receive))
     alone, shared = np.zeros(unrolled.size), defaultdict[str, float](float)
     started = np.zeros(unrolled.size, bool)
     for block in unrolled.blocks:
@@ -71,18 +84,23 @@ def _demands(
             for rank, piece in zip(ranks.tolist(), pieces.tolist(), strict=True):
                 for disk in costs.disks_of(rank, arguments["file"]):
                     shared[f"disk[{disk}]"] += piece
-        elif block.op in _RECEIVING:
-            alone[ranks] += costs.overhead_receive
-        elif block.op == "pool":  # to ask, and to be told that there are none
-            pool, takers = unrolled.pools[arguments["pool"]], _takers(unrolled, block)
-            alone[takers] += _fetching(takers, 0, costs, pool.master or 0)
-            if pool.master is not None:
-                alone[pool.master] += _attending(pool, costs)
+        elif block.op in receiving:
+            alone[ranks] += receiving[block.op]
+        elif block.op == "pool":
+            _count_pool(alone, unrolled, block, costs)
         if block.op in SENDS:
             alone[ranks] += costs.sending(arguments["bytes"])
-            for name, seconds in _passed(ranks, arguments["dst"], arguments["bytes"], costs):
+            for name, seconds in passed(ranks, arguments["dst"], arguments["bytes"], costs):
                 shared[name] += seconds
     return alone, dict(shared), started
+
+
+def _count_pool(alone: np.ndarray, unrolled: Unrolled, block: Block, costs: Costs) -> None:
+    """Count the seconds to ask, and to be told that there are no tasks; and to attend to it."""
+    pool, takers = unrolled.pools[block.arguments["pool"]], _takers(unrolled, block)
+    alone[takers] += fetching(takers, 0, costs, pool.master)
+    if pool.master is not None:
+        alone[pool.master] += _attending(pool, costs)
 
 
 def _takers(unrolled: Unrolled, block: Block) -> NDArray[np.int64]:
@@ -92,32 +110,20 @@ def _takers(unrolled: Unrolled, block: Block) -> NDArray[np.int64]:
     return ranks if master is None else ranks[ranks != master]
 
 
-def _fetching(
-    ranks: np.ndarray, n: float | np.ndarray, costs: Costs, keeper: int, sent: float = 0
-) -> np.ndarray:
-    """Return the seconds in which a task of so many bytes is fetched, if nothing is in the way.
-
-    ``sent`` are the bytes of the message that asks the ``keeper`` for it.
-    """
-    request, reply = costs.wire(ranks, keeper, sent), costs.wire(keeper, ranks, n)
-    return np.asarray(costs.sending(sent) + request + reply + costs.overhead_receive)
-
-
 def _attending(pool: Pool, costs: Costs) -> float:
-    """Return the seconds that a master is busy with messages and answers."""
+    """Return the seconds that a master is busy with messages and answers, at least."""
     dealt = np.broadcast_to(costs.sending(pool.bytes), pool.tasks).sum()
     told = pool.workers * costs.sending(0)
-    return float(dealt + told + (pool.tasks + pool.workers) * costs.overhead_receive)
+    return float(dealt + told + (pool.tasks + pool.workers) * least_receiving(costs))
 
 
 def _tasks(pool: Pool, ranks: np.ndarray, costs: Costs) -> list[float]:
     """Return the seconds of each task, on whichever of these processes is fastest at it."""
-    keeper = pool.master or 0
     sizes = zip(
         *(np.broadcast_to(column, pool.tasks).tolist() for column in (pool.bytes, pool.result)),
         strict=True,
     )
-    seconds = np.array([_fetching(ranks, n, costs, keeper, sent).min() for n, sent in sizes])
+    seconds = np.array([fetching(ranks, n, costs, pool.master, sent).min() for n, sent in sizes])
     where = np.stack([costs.placement.speed[ranks], costs.placement.sharing[ranks]])
     distinct = ranks[np.unique(where, axis=1, return_index=True)[1]]
     for block in pool.work.blocks:
@@ -131,25 +137,6 @@ def _tasks(pool: Pool, ranks: np.ndarray, costs: Costs) -> list[float]:
         elif block.op in {"read", "write"}:
             seconds[tasks] += costs.piece(arguments["bytes"], arguments["file"])
     return [float(value) for value in seconds]
-
-
-def _passed(
-    ranks: np.ndarray, dst: int | np.ndarray, n: float | np.ndarray, costs: Costs
-) -> Iterator[tuple[str, float]]:
-    """Yield what messages between nodes hold, and for how long."""
-    if costs.contention == "none":
-        return
-    node = costs.placement.node
-    seconds = np.broadcast_to(np.asarray(n) * costs.per_byte, len(ranks)).tolist()
-    ends = zip(node[ranks].tolist(), np.broadcast_to(node[dst], len(ranks)).tolist(), strict=True)
-    for (source, target), duration in zip(ends, seconds, strict=True):
-        if source == target:
-            continue
-        if costs.contention == "bus":
-            yield "bus", duration
-        else:
-            yield f"out[{source}]", duration
-            yield f"into[{target}]", duration
 
 
 def _resources(shared: dict[str, float], costs: Costs) -> Iterator[str]:

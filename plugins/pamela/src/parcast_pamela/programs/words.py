@@ -40,3 +40,10 @@ def expr_of(op: Op, name: str) -> Expr:
     value = op.arguments[name]
     assert not isinstance(value, str | bool | None)
     return value
+
+
+def resource_of(link: str) -> str:
+    """Return the name of a resource that stands for a link: ``leaf3_to_spine1``."""
+    spelled = link.replace("<->", "and").replace("->", "to")
+    word = re.sub(r"\W+", "_", spelled, flags=re.ASCII).strip("_")
+    return word if word[:1].isalpha() and not word.isalpha() else f"link_{word}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
@@ -27,14 +28,19 @@ from parcast_pamela.workload import (
 
 _NO_PROCESSES = "the model has no parameter P, so p makes no difference"
 _NO_MACHINE = "the model leaves nothing to a machine, so pamela.model makes no difference"
+#: Resources of programs that are no links
+_OTHERS = re.compile(r"disk|pool\d+")
 _SOME_BERN = "conditions are probabilities: time and lower are bounds of the mean"
 
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """How a program becomes a model: a lower bound, or an estimate that is mostly above."""
+    """How a program becomes a model: a lower bound, or an estimate that is mostly above.
 
-    form: Literal["free", "barrier"] = "free"
+    ``numbers`` is a lower bound at one p, in which processes wait for each message.
+    """
+
+    form: Literal["free", "numbers", "barrier"] = "free"
 
 
 class Bound:
@@ -62,17 +68,20 @@ class Bound:
         random, form = has_bern(compiled), query.workload.content.form
         if random:
             notes.append(_SOME_BERN)
+        details = _details(compiled, bound, values)
+        if links := query.workload.content.links:
+            _name_links(details, links, time)
         return Prediction(
             time=time,
             lower=None if form == "barrier" else time,
             upper=None if form else max(upper, time),
             # of a program's own critical path nothing tells computing from messages
-            binding=None if form and values.critical_path == values.bound else _binding(values),
+            binding=_binding(values, details, of_program=bool(form)),
             notes=tuple(notes),
             assumptions=()
             if form
             else tuple(compiled.model.assumption_lines()),  # of programs they are checked
-            details=_details(compiled, bound, values),
+            details=details,
         )
 
     def solve_many(self, queries: Sequence[Query]) -> list[Prediction]:
@@ -119,13 +128,23 @@ def has_bern(compiled: Compiled) -> bool:
     )
 
 
-def _binding(values: Values) -> str | None:
+def _binding(values: Values, details: Mapping[str, Any], *, of_program: bool) -> str | None:
     """Return the core's word for what binds, where that is certain: synchronization else none."""
     if not values.bound:
         return None
+    if "utilization" in details and details["binds"] in details["utilization"]:
+        return "network"
     if values.bound == values.critical_path and values.contention < values.bound:
-        return "synchronization"
+        # of a program's own critical path nothing tells computing from messages
+        return None if of_program else "synchronization"
     return None
+
+
+def _name_links(details: dict[str, Any], links: Sequence[tuple[str, float]], time: float) -> None:
+    """Write the names of links, and how much of each is used, where messages share them."""
+    details["utilization"] = {name: seconds / time for name, seconds in links if time}
+    if details["binds"] in details["demands"] and not _OTHERS.fullmatch(details["binds"]):
+        details["binds"] = links[0][0]
 
 
 def _details(compiled: Compiled, bound: Mapping[str, Any], values: Values) -> dict[str, Any]:

@@ -23,6 +23,8 @@ def refusal(query: Query) -> str | None:
 
 def waits_assumption(query: Query) -> Iterator[Assumption]:
     """Yield what a model takes for granted of processes that wait."""
+    if query.workload.content.form == "numbers":
+        return
     dropped = query.workload.content.form == "free" and query.p > 1
     yield Assumption(
         "processes wait for all others at once, never for a single message",
