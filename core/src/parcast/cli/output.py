@@ -103,6 +103,9 @@ def print_results(results: Results) -> None:
     if len({(row.workload, row.machine) for row in results.rows}) == 1:
         print(f"{first.workload} on {first.machine}\n")
     print_table(*results.table())
+    if jobs := results.jobs():
+        print()
+        print_table(*jobs)
     for index, sentence in enumerate(results.best()):
         print_text(("\n" if index == 0 else "") + sentence)
     for index, note in enumerate(results.notes()):

@@ -49,10 +49,20 @@ def workload(registry: Catalog, source: WorkloadLike) -> Workload:
         return read_function(source)
     if isinstance(source, Mapping):
         return files.workload_from_data(source, "workload", registry.kinds, "workload")
+    if _joins(registry, source):
+        from parcast.comparison.jobs import joined
+
+        return joined([workload(registry, name) for name in str(source).split("+")])
     value = _named(registry, "workloads", source, registry.workloads)
     if not isinstance(value, Workload):
         raise FileError(f"{source} is a machine, not a workload")
     return value
+
+
+def _joins(registry: Catalog, source: object) -> bool:
+    """Return whether a text names several jobs, as ``a.py+b.py``, and nothing of that name."""
+    text = source if isinstance(source, str) else ""
+    return "+" in text and text not in registry.workloads and not Path(text).exists()
 
 
 def _named(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.comparison.grid import Question
+from parcast.comparison.jobs import with_each_alone
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import PASSING, Outcome, Task, Tell, resolve, silent, solve_all
 from parcast.errors import ParcastError, is_passing
@@ -72,6 +73,8 @@ def answer(
     outcomes = solve_all(registry, tasks, tell)
     alone = _references(registry, answers, questions, tasks, outcomes, tell)
     rows = [_row(*facts) for facts in zip(questions, tasks, outcomes, alone, strict=True)]
+    if any("jobs" in row.details for row in rows):
+        rows = with_each_alone(registry, questions, rows, tell)
     if not uncertainty:
         return rows
     return [

@@ -40,6 +40,9 @@ class Solver(Protocol):
 MEMORY_FEATURES = ("nodes.memory_bandwidth", "nodes.core_bandwidth")
 COST_FEATURES = ("network.eager_limit", *MEMORY_FEATURES)
 
+#: Who also says in ``details["jobs"]`` how long each of several jobs takes names this, too.
+JOBS = "jobs"
+
 
 @attrs.frozen
 class SolverEntry:

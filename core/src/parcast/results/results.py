@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from parcast.errors import shorten
 from parcast.model.query import Parts, Status
 from parcast.results.best import best
 from parcast.results.row import SCHEMA, Row, plain
-from parcast.results.texts import energy_text, merge_similar, price_text, spelled, time_text
+from parcast.results.texts import (
+    energy_text,
+    merge_similar,
+    price_text,
+    ranges,
+    spelled,
+    time_text,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +70,7 @@ class Results:
             "machine": _unless_same([row.machine for row in self.rows]),
             "p": [str(row.p) for row in self.rows],
             "d": [str(row.d) for row in self.rows],
-            "mapping": _unless_same([spelled(row.mapping) for row in self.rows]),
+            "mapping": _unless_same([shorten(spelled(row.mapping), 30) for row in self.rows]),
             **self._settings(),
             "seed": _unless_same([str(row.seed) for row in self.rows]),
             "solver": [row.solver for row in self.rows],
@@ -91,6 +99,29 @@ class Results:
         columns = {name: [spelled(row.params.get(name)) for row in self.rows] for name in names}
         return {name: cells for name, cells in columns.items() if len(set(cells) - {""}) > 1}
 
+    def jobs(self) -> tuple[list[str], list[list[str]]] | None:
+        """Return header and rows, as text, of the jobs that ran at once; None without any."""
+        each = [
+            (row, name, job)
+            for row in self.rows
+            for name, job in row.details.get("jobs", {}).items()
+        ]
+        columns = {
+            "job": [name for _, name, _ in each],
+            "workload": _unless_same([row.workload for row, _, _ in each]),
+            "machine": _unless_same([row.machine for row, _, _ in each]),
+            "p": [str(job["processes"]) for _, _, job in each],
+            "nodes": [ranges(job.get("nodes", ())) for _, _, job in each],
+            "solver": [row.solver for row, _, _ in each],
+            "alone": [time_text(job.get("alone")) for _, _, job in each],
+            "together": [time_text(job["time"]) for _, _, job in each],
+            "slowdown": [_slowdown(job) for _, _, job in each],
+        }
+        visible = {head: cells for head, cells in columns.items() if any(cells)}
+        if not each:
+            return None
+        return list(visible), [list(cells) for cells in zip(*visible.values(), strict=True)]
+
     def best(self) -> list[str]:
         """Return which rows are best (see `parcast.results.best.best`)."""
         return best(self.rows)
@@ -117,6 +148,11 @@ class Results:
 
 def _unless_same(cells: Sequence[str]) -> list[str]:
     return [""] * len(cells) if len(set(cells)) <= 1 else list(cells)
+
+
+def _slowdown(job: Mapping[str, Any]) -> str:
+    slowdown = job.get("slowdown")
+    return "" if slowdown is None else f"{slowdown:.3f}"
 
 
 def _error(error: float | None) -> str:
