@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from parcast.comparison.grid import Placed
-    from parcast.comparison.jobs import Placement
+    from parcast.comparison.job_placement import Placement
     from parcast.comparison.solving import Tell
     from parcast.model.query import Prediction
     from parcast.results.results import Results

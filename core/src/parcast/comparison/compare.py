@@ -17,7 +17,8 @@ from parcast.comparison.grid import (
     solver_names,
 )
 from parcast.comparison.inputs import MachineLike, WorkloadLike
-from parcast.comparison.jobs import Placement, jobs_of, with_processes
+from parcast.comparison.job_placement import Placement
+from parcast.comparison.jobs import jobs_of, with_processes
 from parcast.comparison.measurements import join, read_measured
 from parcast.comparison.provenance import provenance
 from parcast.comparison.rows import answer

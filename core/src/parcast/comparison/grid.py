@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison.jobs import Placement, jobs_of, node_of_each
+from parcast.comparison.job_placement import Placement, node_of_each
+from parcast.comparison.jobs import jobs_of
 from parcast.comparison.lowering import path
 from parcast.comparison.settings import Settings, set_values
 from parcast.errors import (

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.comparison.grid import Question
-from parcast.comparison.jobs import with_each_alone
 from parcast.comparison.settings import Settings
+from parcast.comparison.slowdowns import with_each_alone
 from parcast.comparison.solving import PASSING, Outcome, Task, Tell, resolve, silent, solve_all
 from parcast.errors import ParcastError, is_passing
 from parcast.model.answers import Answers, Sources, key_of

@@ -96,16 +96,14 @@ class Program:
         InvalidPointError
             If the program has no meaning there; ranks and lines are named.
         """
-        for own in (
-            alone(self.jobs, query) if self.jobs else ()
-        ):  # whose errors name its own ranks and file
+        for own in alone(self.jobs, query) if self.jobs else ():
             own.workload.content.check(own)
         matched_program(query, pools=True)
 
     def job_times(
         self, ends: Sequence[float], starts: Sequence[float]
     ) -> dict[str, dict[str, Any]]:
-        """Return the jobs by name, each with its seconds from its latest ``start()`` to its latest end.
+        """Return the jobs by name, with the seconds from its latest ``start()`` to its end.
 
         Parameters
         ----------
