@@ -87,8 +87,10 @@ def _one_program(alone) -> Unrolled:
     lists, sites, first = [], (), 0
     for query in alone:
         unrolled = matched_program(query, pools=True).unrolled
-        for operations in unrolled.by_rank():
-            lists.append([_moved(operation, first, len(sites)) for operation in operations])
+        lists += [
+            [_moved(operation, first, len(sites)) for operation in operations]
+            for operations in unrolled.by_rank()
+        ]
         sites, first = (*sites, *unrolled.sites), first + query.p
     return Unrolled.of_ranks(lists, sites)
 

@@ -104,13 +104,17 @@ class KindEntry:
 class PartEntry:
     """A part of machines: ``target`` is the attrs class that its table is read into.
 
-    ``choice`` names the modelling choice that a machine without the part leaves out.
+    ``choice`` names the modelling choice that a machine without the part leaves out. ``shows`` and
+    ``draws`` are what ``parcast show MACHINE`` calls where a machine has the part:
+    ``shows(machine)`` prints what it amounts to, and ``draws(machine, path)`` writes a picture.
     """
 
     name: str
     target: str
     summary: str
     choice: str = attrs.field(default="", kw_only=True)
+    shows: str | None = attrs.field(default=None, kw_only=True)
+    draws: str | None = attrs.field(default=None, kw_only=True)
     api: int = attrs.field(default=API, kw_only=True)
 
 
