@@ -17,7 +17,16 @@ from platformdirs import user_cache_path
 
 DOCS = Path(__file__).parents[1] / "docs"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-HOW_TO = ["trace", "measurements", "machine", "neighbors", "partitioning", "disks", "network"]
+HOW_TO = [
+    "trace",
+    "measurements",
+    "machine",
+    "neighbors",
+    "partitioning",
+    "disks",
+    "network",
+    "share",
+]
 PAGES = [
     "agreement.md",
     "plugins.md",

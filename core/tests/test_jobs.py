@@ -110,7 +110,7 @@ def test_parameters_are_those_of_a_job(registry):
     registry.workload("ring.py+star.py")
     (row,) = compare(registry, settings={"star.n": "2 * p"}).rows
     assert row.params == {"star.n": 16}
-    with pytest.raises(UnknownNameError, match="Parameters: ring.n, star.n"):
+    with pytest.raises(UnknownNameError, match=r"Parameters: ring\.n, star\.n"):
         compare(registry, settings={"n": 3})
 
 
