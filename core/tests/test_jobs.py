@@ -93,6 +93,14 @@ def test_the_jobs_stand_in_a_table_of_their_own(registry):
         ["ring", "2", "0"],
         ["star", "6", "1..3"],
     ]
+    header, cells = compare(registry, over={"ring.n": [1, 2]}).jobs()
+    assert header == ["job", "p", "ring.n", "nodes", "solver", "alone", "together", "slowdown"]
+    assert [line[:3] for line in cells] == [
+        ["ring", "4", "1"],
+        ["star", "4", "1"],
+        ["ring", "4", "2"],
+        ["star", "4", "2"],
+    ]
     assert compare(registry, "ring.py", p=4).jobs() is None
 
 

@@ -17,7 +17,6 @@ from parcast.comparison.grid import (
     solver_names,
 )
 from parcast.comparison.inputs import MachineLike, WorkloadLike
-from parcast.comparison.job_placement import Placement
 from parcast.comparison.jobs import jobs_of, with_processes
 from parcast.comparison.measurements import join, read_measured
 from parcast.comparison.provenance import provenance
@@ -30,6 +29,7 @@ from parcast.model.workload import Workload
 from parcast.results.results import Results
 
 if TYPE_CHECKING:
+    from parcast.comparison.job_placement import Placement
     from parcast.plugins.catalog import Catalog
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison.job_placement import Placement, node_of_each
 from parcast.comparison.jobs import jobs_of
 from parcast.comparison.lowering import path
 from parcast.comparison.settings import Settings, set_values
@@ -28,6 +27,7 @@ from parcast.model.workload import Workload
 from parcast.plugins.entries import JOBS
 
 if TYPE_CHECKING:
+    from parcast.comparison.job_placement import Placement
     from parcast.plugins.catalog import Catalog
 
 #: The processes asked about where neither the user nor a recorded workload says.
@@ -91,6 +91,8 @@ class Scenario:
         jobs = jobs_of(self.workload)
         if not jobs or isinstance(self.mapping, tuple):
             return self.mapping
+        from parcast.comparison.job_placement import node_of_each
+
         return node_of_each(jobs, machine, self.placement, self.mapping, self.seed)
 
     def _query(

@@ -67,7 +67,7 @@ def with_processes(workloads: Sequence[Workload], p: Any) -> tuple[list[Workload
     InvalidPointError
         If p does not say how many processes each job has, or does where there are no jobs.
     """
-    many = isinstance(p, Iterable) and not isinstance(p, str)
+    many = isinstance(p, Iterable) and not isinstance(p, str | bytes)
     p = tuple(p) if many else p
     several = [workload for workload in workloads if jobs_of(workload)]
     if not several:

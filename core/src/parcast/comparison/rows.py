@@ -11,7 +11,6 @@ import attrs
 
 from parcast.comparison.grid import Question
 from parcast.comparison.settings import Settings
-from parcast.comparison.slowdowns import with_each_alone
 from parcast.comparison.solving import PASSING, Outcome, Task, Tell, resolve, silent, solve_all
 from parcast.errors import ParcastError, is_passing
 from parcast.model.answers import Answers, Sources, key_of
@@ -74,6 +73,8 @@ def answer(
     alone = _references(registry, answers, questions, tasks, outcomes, tell)
     rows = [_row(*facts) for facts in zip(questions, tasks, outcomes, alone, strict=True)]
     if any("jobs" in row.details for row in rows):
+        from parcast.comparison.slowdowns import with_each_alone
+
         rows = with_each_alone(registry, questions, rows, tell)
     if not uncertainty:
         return rows

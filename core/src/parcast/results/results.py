@@ -106,11 +106,15 @@ class Results:
             for row in self.rows
             for name, job in row.details.get("jobs", {}).items()
         ]
+        if not each:
+            return None
+        places = [at for at, row in enumerate(self.rows) for _ in row.details.get("jobs", {})]
         columns = {
             "job": [name for _, name, _ in each],
             "workload": _unless_same([row.workload for row, _, _ in each]),
             "machine": _unless_same([row.machine for row, _, _ in each]),
             "p": [str(job["processes"]) for _, _, job in each],
+            **{name: [cells[at] for at in places] for name, cells in self._settings().items()},
             "nodes": [ranges(job.get("nodes", ())) for _, _, job in each],
             "solver": [row.solver for row, _, _ in each],
             "alone": [time_text(job.get("alone")) for _, _, job in each],
@@ -118,8 +122,6 @@ class Results:
             "slowdown": [_slowdown(job) for _, _, job in each],
         }
         visible = {head: cells for head, cells in columns.items() if any(cells)}
-        if not each:
-            return None
         return list(visible), [list(cells) for cells in zip(*visible.values(), strict=True)]
 
     def best(self) -> list[str]:
