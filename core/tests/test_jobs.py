@@ -133,6 +133,20 @@ def test_a_file_whose_name_has_a_plus_is_one_program(registry, tmp_path):
     assert registry.workload("c++.py").name == "c++"
 
 
+@pytest.mark.parametrize("name", ["c++", "+", "ring.py+", "+ring.py", "ring.py + star.py" * 40])
+def test_a_name_that_is_nobody_s_is_one_sentence(registry, name):
+    with pytest.raises(ParcastError, match=r"nothing|no workload|does not exist|cannot|called"):
+        registry.workload(name)
+
+
+@pytest.mark.parametrize("jobs", [3, {"a": 1}, {"a": {"time": 2.0}}, [1]])
+def test_what_others_call_jobs_stays_their_own(registry, jobs, monkeypatch):
+    monkeypatch.setattr(Counted, "solve", lambda *_: Prediction(time=1.0, details={"jobs": jobs}))
+    results = compare(registry, "ring.py", p=4)
+    assert results.rows[0].details == {"jobs": jobs}
+    assert results.jobs() is None
+
+
 @pytest.mark.parametrize(
     ("question", "message"),
     [

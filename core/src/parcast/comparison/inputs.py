@@ -52,7 +52,7 @@ def workload(registry: Catalog, source: WorkloadLike) -> Workload:
     if _joins(registry, source):
         from parcast.comparison.jobs import joined
 
-        return joined([workload(registry, name) for name in str(source).split("+")])
+        return joined([workload(registry, name.strip()) for name in str(source).split("+")])
     value = _named(registry, "workloads", source, registry.workloads)
     if not isinstance(value, Workload):
         raise FileError(f"{source} is a machine, not a workload")
@@ -62,7 +62,9 @@ def workload(registry: Catalog, source: WorkloadLike) -> Workload:
 def _joins(registry: Catalog, source: object) -> bool:
     """Return whether a text names several jobs, as ``a.py+b.py``, and nothing of that name."""
     text = source if isinstance(source, str) else ""
-    return "+" in text and text not in registry.workloads and not Path(text).exists()
+    several = "+" in text and all(name.strip() for name in text.split("+"))
+    named = text in registry.workloads or os.path.exists(text)  # noqa: PTH110  (never raises)
+    return several and not named
 
 
 def _named(

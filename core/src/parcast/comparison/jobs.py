@@ -87,7 +87,8 @@ def with_processes(workloads: Sequence[Workload], p: Any) -> tuple[list[Workload
 
 def jobs_of(workload: Workload) -> Sequence[Job]:
     """Return the jobs of a workload; none where it is one program, or of another kind."""
-    jobs: Sequence[Job] = getattr(workload.content, "jobs", ())
+    is_program = workload.kind == "program"
+    jobs: Sequence[Job] = getattr(workload.content, "jobs", ()) if is_program else ()
     return jobs
 
 

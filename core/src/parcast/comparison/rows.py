@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.comparison.grid import Question
+from parcast.comparison.jobs import jobs_of
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import PASSING, Outcome, Task, Tell, resolve, silent, solve_all
 from parcast.errors import ParcastError, is_passing
@@ -72,7 +73,7 @@ def answer(
     outcomes = solve_all(registry, tasks, tell)
     alone = _references(registry, answers, questions, tasks, outcomes, tell)
     rows = [_row(*facts) for facts in zip(questions, tasks, outcomes, alone, strict=True)]
-    if any("jobs" in row.details for row in rows):
+    if any(jobs_of(question.query.workload) for question in questions):
         from parcast.comparison.slowdowns import with_each_alone
 
         rows = with_each_alone(registry, questions, rows, tell)

@@ -25,14 +25,20 @@ def with_each_alone(
     """
     from parcast.program.jobs import alone
 
-    asked = [
-        resolve(registry, row.solver, own, question.settings)
+    several = [
+        "jobs" in row.details and bool(jobs_of(question.query.workload))
         for question, row in zip(questions, rows, strict=True)
-        if "jobs" in row.details
-        for own in alone(jobs_of(question.query.workload), question.query)
     ]
-    outcomes = iter(solve_all(registry, asked, tell))
-    return [_completed(row, outcomes) if "jobs" in row.details else row for row in rows]
+    tasks = [
+        resolve(registry, row.solver, single, question.settings)
+        for question, row, jobs in zip(questions, rows, several, strict=True)
+        if jobs
+        for single in alone(jobs_of(question.query.workload), question.query)
+    ]
+    outcomes = iter(solve_all(registry, tasks, tell))
+    return [
+        _completed(row, outcomes) if jobs else row for row, jobs in zip(rows, several, strict=True)
+    ]
 
 
 def _completed(row: Row, outcomes: Iterator[Outcome]) -> Row:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.comparison.followed import not_followed
+from parcast.comparison.jobs import jobs_of
 from parcast.comparison.lowering import lower, path
 from parcast.comparison.settings import Settings
 from parcast.errors import (
@@ -78,7 +79,7 @@ def resolve(
     try:
         if hasattr(query.workload.content, "check"):  # found once, before any solver
             query.workload.content.check(query)
-        if getattr(query.workload.content, "jobs", ()):
+        if jobs_of(query.workload):
             _check_jobs(registry, name)
         if name in registry.solvers:
             entry = registry.solvers[name]

@@ -113,7 +113,7 @@ class Program:
         return {
             job.name: {
                 "processes": job.processes,
-                "time": max(ends[rank] for rank in ranks) - max(starts[rank] for rank in ranks),
+                "time": float(max(ends[at] for at in ranks) - max(starts[at] for at in ranks)),
             }
             for job, ranks in zip(self.jobs, ranks_of(self.jobs), strict=True)
         }

@@ -101,14 +101,10 @@ class Results:
 
     def jobs(self) -> tuple[list[str], list[list[str]]] | None:
         """Return header and rows, as text, of the jobs that ran at once; None without any."""
-        each = [
-            (row, name, job)
-            for row in self.rows
-            for name, job in row.details.get("jobs", {}).items()
-        ]
+        each = [(row, name, job) for row in self.rows for name, job in _jobs(row).items()]
         if not each:
             return None
-        places = [at for at, row in enumerate(self.rows) for _ in row.details.get("jobs", {})]
+        places = [at for at, row in enumerate(self.rows) for _ in _jobs(row)]
         columns = {
             "job": [name for _, name, _ in each],
             "workload": _unless_same([row.workload for row, _, _ in each]),
@@ -150,6 +146,15 @@ class Results:
 
 def _unless_same(cells: Sequence[str]) -> list[str]:
     return [""] * len(cells) if len(set(cells)) <= 1 else list(cells)
+
+
+def _jobs(row: Row) -> Mapping[str, Any]:
+    """Return the jobs of a row by name; what else a solver may call its jobs are none."""
+    jobs = row.details.get("jobs")
+    if not isinstance(jobs, Mapping):
+        return {}
+    each = all(isinstance(job, Mapping) and "slowdown" in job for job in jobs.values())
+    return jobs if each else {}
 
 
 def _slowdown(job: Mapping[str, Any]) -> str:
