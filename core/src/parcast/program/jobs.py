@@ -78,11 +78,11 @@ def together(jobs: Sequence[Job], query: Query) -> Unrolled:
     """
     blocks: list[Block] = []
     sites: list[Any] = []
-    for own, ranks in zip(alone(jobs, query), ranks_of(jobs), strict=True):
-        program = expand(own.workload.content.at(own), placed(own))
+    for single, ranks in zip(alone(jobs, query), ranks_of(jobs), strict=True):
+        program = expand(single.workload.content.at(single), placed(single))
         if program.pools:
             raise UnsupportedError(
-                f"{own.workload.name}: the tasks of a pool are kept at rank 0 of all processes, "
+                f"{single.workload.name}: the tasks of a pool are kept at rank 0 of all processes, "
                 "and several jobs have one rank 0; assign the tasks in order"
             )
         shift = _Shift(ranks, len(sites))

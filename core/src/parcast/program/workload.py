@@ -96,8 +96,8 @@ class Program:
         InvalidPointError
             If the program has no meaning there; ranks and lines are named.
         """
-        for own in alone(self.jobs, query) if self.jobs else ():
-            own.workload.content.check(own)
+        for single in alone(self.jobs, query) if self.jobs else ():
+            single.workload.content.check(single)
         matched_program(query, pools=True)
 
     def job_times(
