@@ -26,6 +26,7 @@ HOW_TO = [
     "buy",
     "disks",
     "network",
+    "share",
 ]
 PAGES = [
     "agreement.md",

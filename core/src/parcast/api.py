@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from parcast.comparison.grid import Placed
+    from parcast.comparison.job_placement import Placement
     from parcast.comparison.solving import Tell
     from parcast.model.query import Prediction
     from parcast.results.results import Results
@@ -75,10 +76,11 @@ class Registry(Catalog):
         workload: WorkloadLike | Sequence[WorkloadLike],
         machine: MachineLike | Sequence[MachineLike],
         *,
-        p: int | Iterable[int] | None = None,
+        p: int | str | Iterable[int | str] | None = None,
         d: int | Iterable[int] | None = None,
         solvers: str | Iterable[str] | None = None,
         mapping: Placed = "block",
+        placement: Placement | None = None,
         settings: Mapping[str, Any] | None = None,
         over: Mapping[str, Sequence[Any]] | None = None,
         seed: int = 0,
@@ -100,6 +102,7 @@ class Registry(Catalog):
             d=d,
             solvers=solvers,
             mapping=mapping,
+            placement=placement,
             settings=settings,
             over=over,
             seed=seed,
@@ -131,9 +134,10 @@ class Registry(Catalog):
         machine: MachineLike,
         solver: str,
         *,
-        p: int | None = None,
+        p: int | str | None = None,
         d: int | None = None,
         mapping: Placed = "block",
+        placement: Placement | None = None,
         settings: Mapping[str, Any] | None = None,
         seed: int = 0,
     ) -> Prediction:
@@ -141,5 +145,14 @@ class Registry(Catalog):
         from parcast.comparison.compare import predict
 
         return predict(
-            self, workload, machine, solver, p=p, d=d, mapping=mapping, settings=settings, seed=seed
+            self,
+            workload,
+            machine,
+            solver,
+            p=p,
+            d=d,
+            mapping=mapping,
+            placement=placement,
+            settings=settings,
+            seed=seed,
         )

@@ -100,3 +100,38 @@ def test_a_machine_without_nodes_says_so(parcast, machine):
     shown = parcast("network", "show", str(machine))
     assert shown.code == 2
     assert "does not state how many nodes it has: nodes.count" in shown.err
+
+
+def test_a_machine_shows_its_topology_too(parcast, machine, tmp_path):
+    shown = parcast("show", str(machine), "-o", str(tmp_path / "net.dot"))
+    assert shown.code == 0, shown.err
+    assert shown.out.startswith("tapered (machine)")
+    assert shown.out.endswith(parcast("network", "show", str(machine)).out)
+    parcast("network", "show", str(machine), "-o", str(tmp_path / "same.dot"))
+    assert (tmp_path / "net.dot").read_text() == (tmp_path / "same.dot").read_text()
+
+
+def test_a_machine_is_shown_whatever_its_topology_lacks(parcast, tmp_path):
+    path = tmp_path / "open.toml"
+    path.write_text('name = "open"\nnetwork.bandwidth = 1\ntopology.kind = "star"\n')
+    shown = parcast("show", str(path))
+    assert shown.code == 0
+    assert "topology: machine 'open' does not state how many nodes it has" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("star.toml", "star states no topology; -o draws"),
+        ("program.py", "program is no machine; -o draws"),
+        ("topology", "topology is no machine; -o draws"),
+    ],
+)
+def test_what_has_no_picture(parcast, tmp_path, monkeypatch, name, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "star.toml").write_text('name = "star"\nnetwork.bandwidth = 1\n')
+    (tmp_path / "program.py").write_text("def program(rank, size):\n    compute(1)\n")
+    shown = parcast("show", name, "-o", "net.dot")
+    assert shown.code == 2
+    assert message in shown.err
+    assert not (tmp_path / "net.dot").exists()

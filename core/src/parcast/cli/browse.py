@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from textwrap import fill
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ import typer
 
 from parcast.api import Registry
 from parcast.cli.options import Json, Setting, complete_any_name
-from parcast.cli.output import print_json, print_table, print_text
+from parcast.cli.output import output_option, print_json, print_table, print_text
 from parcast.comparison.settings import Settings, split_assignment
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
 from parcast.html import flatten
@@ -134,6 +135,9 @@ def show(
     ] = None,
     setting: Setting = None,
     json: Json = False,
+    output: Annotated[
+        Path | None, output_option("Draw a machine's network: .svg, .png, .pdf or .dot.")
+    ] = None,
 ) -> None:
     """Show what a workload, machine, solver, part or kind is: numbers, sources, keys."""
     registry: Registry = context.obj
@@ -143,10 +147,13 @@ def show(
         if p is not None or setting:
             what = "solver" if entry else tables[0]["is"]
             raise ParcastError(f"{name} is a {what}; -p and --set show what a program does")
+        if output is not None:
+            raise ParcastError(f"{name} is no machine; -o draws the network of one")
         _show_entry(name, entry, tables, json=json)
         return
     value = _found(registry, name)
     query = _program_query(registry, value, p, setting)
+    pictures = _pictures(registry, value, output)
     unrolled: dict[str, Any] = {}
     if query is not None:
         from parcast.cli.programs import described, print_program
@@ -156,6 +163,9 @@ def show(
         print_json({**_described(value), **unrolled})
     else:
         _print(value)
+        _print_parts(registry, value)
+    for draw in pictures:
+        draw(value, output)
     if query is not None and not json:
         print()
         print_program(query)
@@ -298,6 +308,35 @@ def _print(value: Workload | Machine) -> None:
     leaves = flatten({key: item for key, item in value.data.items() if key not in skipped})
     rows = [[path, str(item), _source(value.sources, path)] for path, item in leaves]
     print_table(("key", "value", "source"), rows)
+
+
+def _parts(registry: Registry, value: Workload | Machine) -> Iterator[PartEntry]:
+    """Yield what is registered of the parts of a machine."""
+    for name in value.parts if isinstance(value, Machine) else ():
+        if name in registry.parts:
+            yield registry.parts[name]
+
+
+def _print_parts(registry: Registry, value: Workload | Machine) -> None:
+    """Print what the parts of a machine amount to, those that say so."""
+    for part in _parts(registry, value):
+        if part.shows is not None:
+            print()
+            try:
+                load(part.shows)(value)
+            except ParcastError as error:  # the machine is shown, whatever a part lacks
+                print_text(f"{part.name}: {error}")
+
+
+def _pictures(
+    registry: Registry, value: Workload | Machine, output: Path | None
+) -> list[Callable[[Workload | Machine, Path | None], None]]:
+    """Return what draws the parts of a machine to a file, if one is asked for."""
+    targets = [part.draws for part in _parts(registry, value) if part.draws is not None]
+    if output is not None and not targets:
+        lacks = "states no topology" if isinstance(value, Machine) else "is no machine"
+        raise ParcastError(f"{value.name} {lacks}; -o draws what connects the nodes of a machine")
+    return [] if output is None else [load(target) for target in targets]
 
 
 def _source(sources: Mapping[str, str], path: str) -> str:

@@ -51,12 +51,24 @@ Workload = typer.Argument(help=_ONE, autocompletion=_workloads)
 Machine = typer.Argument(help=_ONE, autocompletion=_machines)
 Processes = Annotated[
     str | None,
-    typer.Option("-p", help="Processes: 4,9,16 or 1..64 or 1..64*2 (the default).", metavar="LIST"),
+    typer.Option(
+        "-p",
+        help="Processes: 4,9,16 or 1..64 or 1..64*2 (the default); of jobs 64+64.",
+        metavar="LIST",
+    ),
 ]
 Disks = Annotated[
     str | None, typer.Option("-d", help="Disks; the machine's own if not given.", metavar="LIST")
 ]
 Mapping = Annotated[str, typer.Option(help="How processes go to nodes: block or cyclic.")]
+JobPlacement = Annotated[
+    str | None,
+    typer.Option(
+        "--placement",
+        metavar="WHERE",
+        help="Nodes of jobs (a.py+b.py): packed, spread, random or a=0..31,b=32..63.",
+    ),
+]
 Setting = Annotated[
     list[str] | None,
     typer.Option(

@@ -122,6 +122,9 @@ def print_results(results: Results, *, wide: bool = False) -> None:
         print(f"{first.workload} on {first.machine}{disks}\n")
     if table.rows:
         print_table(table.header, table.rows)
+    if jobs := results.jobs():
+        print()
+        print_table(*jobs)
     shown = [head for head in table.left_out if head != "d"]
     if shown:
         print_text(f"\nno room for {', '.join(shown)}: --wide shows all")

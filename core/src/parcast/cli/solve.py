@@ -15,6 +15,7 @@ from parcast.api import Registry
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.options import (
     Disks,
+    JobPlacement,
     Json,
     Machine,
     Machines,
@@ -38,6 +39,7 @@ from parcast.cli.output import (
     writing,
 )
 from parcast.cli.progress import show_progress
+from parcast.comparison.jobs import split_text
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError, ParcastError, UncertaintyError, UnitError
 from parcast.model.query import Status
@@ -64,6 +66,7 @@ def compare(
     p: Processes = None,
     d: Disks = None,
     mapping: Mapping = "block",
+    placement: JobPlacement = None,
     settings: Setting = None,
     over: OverSettings = None,
     seed: Seed = 0,
@@ -107,7 +110,7 @@ def compare(
     if explain and over:
         raise ParcastError("--explain and --over exclude each other; give --set instead of --over")
     workloads, machines = workload.split(","), machine.split(",")
-    question = _question(p, d, mapping, settings, seed)
+    question = _question(p, d, mapping, placement, settings, seed)
     results = _compare(
         registry,
         workloads,
@@ -167,6 +170,7 @@ def predict(
     p: Processes = None,
     d: Disks = None,
     mapping: Mapping = "block",
+    placement: JobPlacement = None,
     settings: Setting = None,
     seed: Seed = 0,
     uncertainty: Uncertainty = 0,
@@ -174,7 +178,7 @@ def predict(
 ) -> int:
     """Predict by one solver and show all details."""
     registry: Registry = context.obj
-    question = _question(p, d, mapping, settings, seed)
+    question = _question(p, d, mapping, placement, settings, seed)
     results = _compare(
         registry, workload, machine, solvers=solver, uncertainty=uncertainty, **question
     )
@@ -205,12 +209,18 @@ def _compare(registry: Registry, workload: Any, machine: Any, **question: Any) -
 
 
 def _question(
-    p: str | None, d: str | None, mapping: str, settings: list[str] | None, seed: int
+    p: str | None,
+    d: str | None,
+    mapping: str,
+    placement: str | None,
+    settings: list[str] | None,
+    seed: int,
 ) -> dict[str, Any]:
     return {
-        "p": parse_numbers("-p", p) if p is not None else None,
+        "p": split_text(p) or parse_numbers("-p", p) if p is not None else None,
         "d": parse_numbers("-d", d) if d is not None else None,
         "mapping": mapping,
+        "placement": placement,
         "settings": dict(map(split_assignment, settings or ())),
         "seed": seed,
     }

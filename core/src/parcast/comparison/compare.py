@@ -19,6 +19,7 @@ from parcast.comparison.grid import (
     solver_names,
 )
 from parcast.comparison.inputs import MachineLike, WorkloadLike
+from parcast.comparison.jobs import jobs_of, with_processes
 from parcast.comparison.measurements import join, read_measured
 from parcast.comparison.provenance import provenance
 from parcast.comparison.rows import answer
@@ -27,10 +28,12 @@ from parcast.comparison.solving import Tell, resolve, silent, solve_all
 from parcast.comparison.throughput import Items
 from parcast.errors import UncertaintyError, UnknownNameError
 from parcast.model.query import Prediction
+from parcast.model.workload import Workload
 from parcast.results.results import Results
 from parcast.results.row import Row
 
 if TYPE_CHECKING:
+    from parcast.comparison.job_placement import Placement
     from parcast.plugins.catalog import Catalog
 
 #: The points of a comparison up to which elasticities are found unasked.
@@ -42,10 +45,11 @@ def compare(
     workload: WorkloadLike | Sequence[WorkloadLike],
     machine: MachineLike | Sequence[MachineLike],
     *,
-    p: int | Iterable[int] | None = None,
+    p: int | str | Iterable[int | str] | None = None,
     d: int | Iterable[int] | None = None,
     solvers: str | Iterable[str] | None = None,
     mapping: Placed = "block",
+    placement: Placement | None = None,
     settings: Mapping[str, Any] | None = None,
     over: Mapping[str, Sequence[Any]] | None = None,
     seed: int = 0,
@@ -63,14 +67,17 @@ def compare(
     registry
         Where names are looked up.
     workload, machine
-        A name, path, mapping or value, or a list of them.
+        A name, path, mapping or value, or a list of them; ``a.py+b.py`` is two jobs at once.
     p, d
         Numbers of processes and disks; where not given, those of the measured times, or
-        else powers of 2 and the machine's own d.
+        else powers of 2 and the machine's own d. Of jobs a text: ``"64+64"``.
     solvers
         Names of solvers or families; every family's default where not given.
     mapping
         How processes go to nodes: ``"block"``, ``"cyclic"`` or a node for each process.
+    placement
+        The nodes of jobs: ``"packed"``, ``"spread"``, ``"random"`` by the seed, or a mapping from
+        a job's name to its nodes, as ``"a=0..31,b=32..63"`` says it, too.
     settings
         Workload parameters, machine values and solver options by name; a text may be a
         formula of p and d.
@@ -108,12 +115,14 @@ def compare(
         If a name, a file, a setting, p or d is wrong.
     """
     workloads = [inputs.workload(registry, item) for item in listed(workload)]
+    workloads, p = with_processes(workloads, p)
     machines = [inputs.machine(registry, item) for item in listed(machine)]
     named = solvers is not None
     solvers = solver_names(registry, solvers, workloads)
     _check(mapping, settings, seed)
+    packed = _placement(placement, mapping, workloads)
     times = None if measured is None else read_measured(measured)
-    if times is not None:
+    if times is not None and not any(map(jobs_of, workloads)):
         p = (times.values("p") or None) if p is None else p
         d = (times.values("d") or None) if d is None else d
     combined: Iterable[tuple[dict[str, Any], list[str]]] = [({}, [])]
@@ -127,7 +136,14 @@ def compare(
     ]
     scenarios = [
         (
-            Scenario(workload=work, machine=mach, settings=setting, mapping=mapping, seed=seed),
+            Scenario(
+                workload=work,
+                machine=mach,
+                settings=setting,
+                mapping=mapping,
+                placement=packed,
+                seed=seed,
+            ),
             [
                 solver
                 for solver in solvers
@@ -209,9 +225,10 @@ def predict(
     machine: MachineLike,
     solver: str,
     *,
-    p: int | None = None,
+    p: int | str | None = None,
     d: int | None = None,
     mapping: Placed = "block",
+    placement: Placement | None = None,
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Prediction:
@@ -219,11 +236,19 @@ def predict(
 
     A query the solver cannot take gives a prediction whose status and message say so.
     """
-    work, mach = inputs.workload(registry, workload), inputs.machine(registry, machine)
+    (work,), p = with_processes([inputs.workload(registry, workload)], p)
+    mach = inputs.machine(registry, machine)
     (name,) = solver_names(registry, [solver])
     _check(mapping, settings, seed)
     chosen = Settings.sort(settings or {}, registry, [work])
-    scenario = Scenario(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
+    scenario = Scenario(
+        workload=work,
+        machine=mach,
+        settings=chosen,
+        mapping=mapping,
+        placement=_placement(placement, mapping, [work]),
+        seed=seed,
+    )
     (processes,) = scenario.processes(work.processes or 1 if p is None else p)
     (disks,) = scenario.disks(d, processes)
     query = scenario.query(registry, processes, disks)
@@ -239,6 +264,26 @@ def _check_uncertainty(samples: int, registry: Catalog, scenarios: Sequence[Scen
         check_uncertainty(samples, registry, scenarios)
     except UncertaintyError as error:
         raise UncertaintyError(f"uncertainty: {error}") from None
+
+
+def _placement(
+    placement: Placement | None, mapping: Placed, workloads: Sequence[Workload]
+) -> Placement:
+    """Return where jobs are.
+
+    Raises
+    ------
+    UnknownNameError
+        If there are none, or the mapping names a node for each process already.
+    """
+    if placement is not None and not all(map(jobs_of, workloads)):
+        raise UnknownNameError(
+            f"placement {placement!r} is of several jobs, and {workloads[0].name} is one; "
+            "give a mapping"
+        )
+    if placement is not None and isinstance(mapping, tuple):
+        raise UnknownNameError("placement and a mapping of each process exclude each other")
+    return "packed" if placement is None else placement
 
 
 def _check(mapping: object, settings: object, seed: object) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from parcast.comparison.jobs import jobs_of
 from parcast.comparison.lowering import path
 from parcast.comparison.settings import Settings, set_values
 from parcast.errors import (
@@ -23,8 +24,10 @@ from parcast.model.answers import Answers
 from parcast.model.machine import Machine
 from parcast.model.query import Query
 from parcast.model.workload import Workload
+from parcast.plugins.entries import JOBS
 
 if TYPE_CHECKING:
+    from parcast.comparison.job_placement import Placement
     from parcast.plugins.catalog import Catalog
 
 #: The processes asked about where neither the user nor a recorded workload says.
@@ -44,6 +47,7 @@ class Scenario:
     machine: Machine
     settings: Settings
     mapping: Placed = "block"
+    placement: Placement = "packed"  #: of several jobs
     seed: int = 0
     answers: Answers = attrs.field(factory=partial(Answers, 1_000), repr=False, eq=False)
 
@@ -62,11 +66,14 @@ class Scenario:
         ------
         FormulaError, FileError
             If a setting has no value there.
+        InvalidPointError
+            If several jobs cannot be placed.
         """
         values = self.settings.machine_values(p, d)
         change = partial(set_values, self.machine, registry, values)
         machine = self.answers.once((self.machine, *values, *values.values()), change)
-        return self._query(p, d, machine, self.settings.parameters_at(self.workload, p, d))
+        parameters = self.settings.parameters_at(self.workload, p, d)
+        return self._query(p, d, machine, parameters, self._mapping(machine))
 
     def questions(
         self, registry: Catalog, p: int, d: int, solvers: Iterable[str]
@@ -75,17 +82,28 @@ class Scenario:
         error = None
         try:
             query = self.query(registry, p, d)
-        except (FormulaError, FileError) as caught:
-            query, error = self._query(p, d, self.machine, {}), caught
+        except (FormulaError, FileError, InvalidPointError) as caught:
+            query, error = self._query(p, d, self.machine, {}, self.mapping), caught
         return [Question(query, solver, self.settings, error) for solver in solvers]
 
-    def _query(self, p: int, d: int, machine: Machine, parameters: Mapping[str, Any]) -> Query:
+    def _mapping(self, machine: Machine) -> Placed:
+        """Return the mapping; of several jobs the node of each process, by their placement."""
+        jobs = jobs_of(self.workload)
+        if not jobs or isinstance(self.mapping, tuple):
+            return self.mapping
+        from parcast.comparison.job_placement import node_of_each
+
+        return node_of_each(jobs, machine, self.placement, self.mapping, self.seed)
+
+    def _query(
+        self, p: int, d: int, machine: Machine, parameters: Mapping[str, Any], mapping: Placed
+    ) -> Query:
         return Query(
             workload=self.workload,
             machine=machine,
             p=p,
             d=d,
-            mapping=self.mapping,
+            mapping=mapping,
             parameters=parameters,
             seed=self.seed,
         )
@@ -167,11 +185,14 @@ def solver_names(
             for name, lowering in registry.lowerings.items()
             if not lowering.on_request
         }
-        kinds = {workload.kind for workload in workloads}
+        kinds = {(workload.kind, bool(jobs_of(workload))) for workload in workloads}
         able = [
             entry
             for entry in entries
-            if any(path(ways, kind, entry.kind) is not None for kind in kinds)
+            if any(
+                path(ways, kind, entry.kind) is not None and (JOBS in entry.follows or not several)
+                for kind, several in kinds
+            )
         ]
         chosen = sorted({entry.family for entry in able or entries})
         if not chosen:

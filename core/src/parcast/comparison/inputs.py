@@ -49,10 +49,22 @@ def workload(registry: Catalog, source: WorkloadLike) -> Workload:
         return read_function(source)
     if isinstance(source, Mapping):
         return files.workload_from_data(source, "workload", registry.kinds, "workload")
+    if _joins(registry, source):
+        from parcast.comparison.jobs import joined
+
+        return joined([workload(registry, name.strip()) for name in str(source).split("+")])
     value = _named(registry, "workloads", source, registry.workloads)
     if not isinstance(value, Workload):
         raise FileError(f"{source} is a machine, not a workload")
     return value
+
+
+def _joins(registry: Catalog, source: object) -> bool:
+    """Return whether a text names several jobs, as ``a.py+b.py``, and nothing of that name."""
+    text = source if isinstance(source, str) else ""
+    several = "+" in text and all(name.strip() for name in text.split("+"))
+    named = text in registry.workloads or os.path.exists(text)  # noqa: PTH110  (never raises)
+    return several and not named
 
 
 def _named(

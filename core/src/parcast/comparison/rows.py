@@ -11,6 +11,7 @@ import attrs
 
 from parcast.comparison.budget import within_budget
 from parcast.comparison.grid import Question
+from parcast.comparison.jobs import jobs_of
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import PASSING, Outcome, Task, Tell, resolve, silent, solve_all
 from parcast.errors import ParcastError, is_passing
@@ -91,6 +92,10 @@ def answer(
     rows = [_row(*facts) for facts in zip(questions, tasks, outcomes, alone, strict=True)]
     if explained:
         rows = _with_elasticities(registry, rows, questions, tasks, outcomes, resolve_task, tell)
+    if any(jobs_of(question.query.workload) for question in questions):
+        from parcast.comparison.slowdowns import with_each_alone
+
+        rows = with_each_alone(registry, questions, rows, tell)
     if not uncertainty:
         return rows
     return [

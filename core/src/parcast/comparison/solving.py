@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from parcast.comparison.jobs import jobs_of
 from parcast.comparison.lowering import lower, path
 from parcast.comparison.not_modeled import not_modeled
 from parcast.comparison.settings import Settings
@@ -22,7 +23,7 @@ from parcast.errors import (
     is_passing,
 )
 from parcast.model.query import Prediction, Query, Status, is_lower_bound
-from parcast.plugins.entries import Solver, SolverEntry, load
+from parcast.plugins.entries import JOBS, Solver, SolverEntry, load
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
@@ -78,6 +79,8 @@ def resolve(
     try:
         if hasattr(query.workload.content, "check"):  # found once, before any solver
             query.workload.content.check(query)
+        if jobs_of(query.workload):
+            _check_jobs(registry, name)
         if name in registry.solvers:
             entry = registry.solvers[name]
         elif name in registry.families:
@@ -103,6 +106,14 @@ def resolve(
     notes += tuple(not_modeled(registry, entry, original if steps else query))
     exact = all(way.exact for way in ways)
     return Task(entry, query, steps, notes, exact, all(way.exact or way.below for way in ways))
+
+
+def _check_jobs(registry: Catalog, name: str) -> None:
+    """Refuse several jobs where the solver or the family of this name does not follow them."""
+    able = [entry for entry in registry.solvers.values() if JOBS in entry.follows]
+    if name not in {word for entry in able for word in (entry.name, entry.family)}:
+        names = " or ".join(entry.name for entry in able) or "a solver that follows several"
+        raise UnsupportedError(f"answers for one job at a time; ask {names}")
 
 
 def default_of(registry: Catalog, family: str, kind: str) -> SolverEntry:

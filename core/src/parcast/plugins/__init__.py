@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from parcast.startup import lazily
 
 if TYPE_CHECKING:
-    from parcast.plugins.entries import COST_FEATURES, MEMORY_FEATURES, load, load_class
+    from parcast.plugins.entries import COST_FEATURES, JOBS, MEMORY_FEATURES, load, load_class
     from parcast.plugins.kernels import (
         Kernel,
         cached_kernels,
@@ -21,6 +21,7 @@ else:
 
 __all__ = [
     "COST_FEATURES",
+    "JOBS",
     "MEMORY_FEATURES",
     "Kernel",
     "cached_kernels",

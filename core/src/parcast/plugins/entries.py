@@ -40,6 +40,9 @@ class Solver(Protocol):
 MEMORY_FEATURES = ("nodes.memory_bandwidth", "nodes.core_bandwidth")
 COST_FEATURES = ("network.eager_limit", *MEMORY_FEATURES)
 
+#: Who also says in ``details["jobs"]`` how long each of several jobs takes names this, too.
+JOBS = "jobs"
+
 
 @attrs.frozen
 class SolverEntry:
@@ -101,13 +104,17 @@ class KindEntry:
 class PartEntry:
     """A part of machines: ``target`` is the attrs class that its table is read into.
 
-    ``choice`` names the modelling choice that a machine without the part leaves out.
+    ``choice`` names the modelling choice that a machine without the part leaves out. ``shows`` and
+    ``draws`` are what ``parcast show MACHINE`` calls where a machine has the part:
+    ``shows(machine)`` prints what it amounts to, and ``draws(machine, path)`` writes a picture.
     """
 
     name: str
     target: str
     summary: str
     choice: str = attrs.field(default="", kw_only=True)
+    shows: str | None = attrs.field(default=None, kw_only=True)
+    draws: str | None = attrs.field(default=None, kw_only=True)
     api: int = attrs.field(default=API, kw_only=True)
 
 

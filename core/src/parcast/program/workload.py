@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import attrs
 import numpy as np
 
 from parcast.errors import InvalidPointError
 from parcast.model.query import Query
+from parcast.program.jobs import Job, alone, ranks_of, together
 from parcast.program.matching.prepare import matched_program
 from parcast.program.source.attributes import Attributes, attributes_of
 from parcast.program.source.tree import Tree
@@ -29,11 +32,12 @@ class Program:
     """What every process does, at any number of processes or at one.
 
     A program read from source has its ``tree``. A recorded one has only ``recorded``, its
-    operations at its own number of processes.
+    operations at its own number of processes; one of several ``jobs`` has only these.
     """
 
     tree: Tree | None
     recorded: Unrolled | None = attrs.field(default=None, repr=False)
+    jobs: tuple[Job, ...] = ()
 
     @cached_property
     def attributes(self) -> Attributes:
@@ -52,6 +56,8 @@ class Program:
         if self.tree is not None:
             names = {name: query.values[name] for name in self.tree.parameters}
             return unroll(self.tree, query.p, names)
+        if self.jobs:
+            return together(self.jobs, query)
         if self.recorded is None:
             raise InvalidPointError(f"{query.workload.name}: the program has no operations")
         if query.p != self.recorded.size:
@@ -90,4 +96,24 @@ class Program:
         InvalidPointError
             If the program has no meaning there; ranks and lines are named.
         """
+        for single in alone(self.jobs, query) if self.jobs else ():
+            single.workload.content.check(single)
         matched_program(query, pools=True)
+
+    def job_times(
+        self, ends: Sequence[float], starts: Sequence[float]
+    ) -> dict[str, dict[str, Any]]:
+        """Return the jobs by name, with the seconds from its latest ``start()`` to its end.
+
+        Parameters
+        ----------
+        ends, starts
+            When each process ended, and its own latest ``start()``; 0 without one.
+        """
+        return {
+            job.name: {
+                "processes": job.processes,
+                "time": float(max(ends[at] for at in ranks) - max(starts[at] for at in ranks)),
+            }
+            for job, ranks in zip(self.jobs, ranks_of(self.jobs), strict=True)
+        }

@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from parcast.errors import shorten
 from parcast.model.query import Parts, Status
 from parcast.results.best import best
 from parcast.results.ratios import efficiencies, throughputs
 from parcast.results.row import SCHEMA, Row, plain
-from parcast.results.texts import energy_text, merge_similar, price_text, spelled, time_text
+from parcast.results.texts import (
+    energy_text,
+    merge_similar,
+    price_text,
+    ranges,
+    spelled,
+    time_text,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +71,7 @@ class Results:
             "machine": _unless_same([row.machine for row in self.rows]),
             "p": [str(row.p) for row in self.rows],
             "d": [str(row.d) for row in self.rows],
-            "mapping": _unless_same([spelled(row.mapping) for row in self.rows]),
+            "mapping": _unless_same([shorten(spelled(row.mapping), 30) for row in self.rows]),
             **self._settings(),
             "seed": _unless_same([str(row.seed) for row in self.rows]),
             "solver": [row.solver for row in self.rows],
@@ -96,6 +104,27 @@ class Results:
         names = dict.fromkeys(name for row in self.rows for name in row.params)
         columns = {name: [spelled(row.params.get(name)) for row in self.rows] for name in names}
         return {name: cells for name, cells in columns.items() if len(set(cells) - {""}) > 1}
+
+    def jobs(self) -> tuple[list[str], list[list[str]]] | None:
+        """Return header and rows, as text, of the jobs that ran at once; None without any."""
+        each = [(row, name, job) for row in self.rows for name, job in _jobs(row).items()]
+        if not each:
+            return None
+        places = [at for at, row in enumerate(self.rows) for _ in _jobs(row)]
+        columns = {
+            "job": [name for _, name, _ in each],
+            "workload": _unless_same([row.workload for row, _, _ in each]),
+            "machine": _unless_same([row.machine for row, _, _ in each]),
+            "p": [str(job["processes"]) for _, _, job in each],
+            **{name: [cells[at] for at in places] for name, cells in self._settings().items()},
+            "nodes": [ranges(job.get("nodes", ())) for _, _, job in each],
+            "solver": [row.solver for row, _, _ in each],
+            "alone": [time_text(job.get("alone")) for _, _, job in each],
+            "together": [time_text(job["time"]) for _, _, job in each],
+            "slowdown": [_slowdown(job) for _, _, job in each],
+        }
+        visible = {head: cells for head, cells in columns.items() if any(cells)}
+        return list(visible), [list(cells) for cells in zip(*visible.values(), strict=True)]
 
     def best(self) -> list[str]:
         """Return which rows are best (see `parcast.results.best.best`)."""
@@ -137,6 +166,20 @@ def _bottleneck(row: Row) -> str:
 
 def _percent(part: float | None) -> str:
     return "" if part is None else f"{100 * part:.3g} %"
+
+
+def _jobs(row: Row) -> Mapping[str, Any]:
+    """Return the jobs of a row by name; what else a solver may call its jobs are none."""
+    jobs = row.details.get("jobs")
+    if not isinstance(jobs, Mapping):
+        return {}
+    each = all(isinstance(job, Mapping) and "slowdown" in job for job in jobs.values())
+    return jobs if each else {}
+
+
+def _slowdown(job: Mapping[str, Any]) -> str:
+    slowdown = job.get("slowdown")
+    return "" if slowdown is None else f"{slowdown:.3f}"
 
 
 def _error(error: float | None) -> str:

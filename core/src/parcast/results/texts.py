@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from parcast.quantities.units import format_seconds
@@ -19,6 +20,21 @@ def spelled(value: Any) -> str:
     if isinstance(value, tuple):
         return ",".join(map(str, value))
     return "" if value is None else str(value)
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Return rising numbers as ``0..31,40`` or ``0..62+2``, the first few runs of them."""
+    steps = {second - first for first, second in pairwise(numbers)}
+    if len(numbers) > 2 and len(steps) == 1 and steps != {1}:
+        return f"{numbers[0]}..{numbers[-1]}+{steps.pop()}"
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    texts = [str(run[0]) if len(run) == 1 else f"{run[0]}..{run[-1]}" for run in runs]
+    return ",".join(texts if len(texts) <= 4 else [*texts[:3], f"… {numbers[-1]}"])
 
 
 def time_text(seconds: float | None) -> str:

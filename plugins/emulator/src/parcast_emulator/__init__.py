@@ -17,7 +17,7 @@ from parcast import (
     SolverEntry,
     hookimpl,
 )
-from parcast.plugins import COST_FEATURES
+from parcast.plugins import COST_FEATURES, JOBS
 
 if TYPE_CHECKING:
     import typer
@@ -58,7 +58,7 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         "parcast_emulator.solvers.tc:TightlyCoupled",
         "Processes that issue calls one by one; checking for completion may cost time.",
         options="parcast_emulator.solvers.tc:Options",
-        follows=COST_FEATURES,
+        follows=(*COST_FEATURES, JOBS),
     )
     yield FamilyEntry(
         "emulator", "parcast_emulator:choose", "lc where blocks are known beforehand, else tc."

@@ -19,6 +19,8 @@ def parcast_parts() -> Iterator[PartEntry]:
         "topology",
         "parcast_network.description:Description",
         "What connects the nodes: switches, cables and routes.",
+        shows="parcast_network.commands:print_network",
+        draws="parcast_network.commands:draw_network",
     )
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from parcast import Machine
 from parcast.cli import output_option, print_json, print_table
 
 network = typer.Typer(help="Networks of machines.", no_args_is_help=True)
@@ -30,28 +31,41 @@ def show(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the links of a machine's network, its longest route, and what its halves exchange."""
-    import attrs
-
-    from parcast_network import drawing
-    from parcast_network.summary import network_of, summary
-
     described = context.obj.machine(machine)
-    facts = summary(described)
     if json:
-        print_json(attrs.asdict(facts))
-    else:
-        title, *figures = drawing.sentences(described.name, facts)
-        print(f"{title}\n")
-        print_table(("links", "number", "each", "together", "latency"), drawing.rows(facts))
-        print()
-        for figure in figures:
-            print(figure)
-    if output is not None:
-        from parcast.files import write_graph
+        import attrs
 
-        _, ports, fabric = network_of(described)
-        busy = None if hot is None else utilization(hot)
-        write_graph(drawing.dot(described.name, ports, fabric, busy), output)
+        from parcast_network.summary import summary
+
+        print_json(attrs.asdict(summary(described)))
+    else:
+        print_network(described)
+    if output is not None:
+        draw_network(described, output, None if hot is None else utilization(hot))
+
+
+def print_network(machine: Machine) -> None:
+    """Print the links of a machine's network by kind, its longest route and its halves."""
+    from parcast_network import drawing
+    from parcast_network.summary import summary
+
+    facts = summary(machine)
+    title, *figures = drawing.sentences(machine.name, facts)
+    print(f"{title}\n")
+    print_table(("links", "number", "each", "together", "latency"), drawing.rows(facts))
+    print()
+    for figure in figures:
+        print(figure)
+
+
+def draw_network(machine: Machine, output: Path, hot: Mapping[str, float] | None = None) -> None:
+    """Write a picture of a machine's switches and cables, colored by how busy links are."""
+    from parcast.files import write_graph
+    from parcast_network import drawing
+    from parcast_network.summary import network_of
+
+    _, ports, fabric = network_of(machine)
+    write_graph(drawing.dot(machine.name, ports, fabric, hot), output)
 
 
 def utilization(path: Path) -> Mapping[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from parcast import SolverEntry, hookimpl
-from parcast.plugins import COST_FEATURES
+from parcast.plugins import COST_FEATURES, JOBS
 
 
 @hookimpl
@@ -18,5 +18,5 @@ def parcast_solvers() -> Iterator[SolverEntry]:
         "Every process an actor of SimGrid, its messages flows over the machine's links.",
         options="parcast_simgrid.flows:Options",
         on_request=True,
-        follows=COST_FEATURES,
+        follows=(*COST_FEATURES, JOBS),
     )

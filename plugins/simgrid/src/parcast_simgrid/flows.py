@@ -56,12 +56,15 @@ class Flows:
         """Return the prediction."""
         played, count = played_by_simgrid(query)
         parts = sum(played.parts, Parts()) * (1 / query.p)
+        details: dict[str, Any] = {"operations": count}
+        if jobs := query.workload.content.job_times(played.ends, played.starts):
+            details["jobs"] = jobs
         values: Any = dict(zip(parts.values(), _BINDING, strict=True))
         return Prediction(
             time=parts.total,
             parts=parts,
             binding=values[max(values)] if played.time else None,
-            details={"operations": count},
+            details=details,
         )
 
 

@@ -99,7 +99,7 @@ class Player:
         zone.seal()
         self.finished: list[float] = [0.0] * len(score["steps"])
         self.spent: list[list[tuple[str, float, float]]] = [[] for _ in score["steps"]]
-        self.start = 0.0
+        self.starts: list[float] = [0.0] * len(score["steps"])
 
     def routed(self, zone: Any) -> list[tuple[Any, Any]]:
         """Return two hosts for each route, which is between them alone; hosts mean nothing else."""
@@ -135,7 +135,7 @@ class Player:
         for rank, steps in enumerate(self.score["steps"]):
             self.host.add_actor(f"process{rank}", self.process, rank, steps)
         self.engine.run()
-        return {"ends": self.finished, "start": self.start, "spent": self.spent}
+        return {"ends": self.finished, "starts": self.starts, "spent": self.spent}
 
     def process(self, rank: int, steps: list[Any]) -> None:
         """Do what a process does, in its order."""
@@ -146,7 +146,7 @@ class Player:
             elif word == "wait":
                 self.wait(rank, bell, *arguments)
             elif word == "start":
-                self.start = max(self.start, self.engine.clock)
+                self.starts[rank] = self.engine.clock
             else:
                 self.ready(self.messages[arguments[0]], word)
         self.finished[rank] = self.engine.clock

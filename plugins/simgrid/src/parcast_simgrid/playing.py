@@ -26,8 +26,13 @@ class Played:
     """What became of a score; every time is in seconds."""
 
     ends: tuple[float, ...]  #: of each process
-    start: float  #: the latest ``start()``
+    starts: tuple[float, ...]  #: its latest ``start()``, of each process; 0 without one
     parts: tuple[Parts, ...]  #: of each process, from the start to the latest end
+
+    @property
+    def start(self) -> float:
+        """The latest ``start()`` of any process."""
+        return max(self.starts)
 
     @property
     def time(self) -> float:
@@ -76,12 +81,12 @@ def play(score: Score, limit: float) -> Played:
             raise UnsupportedError(f"SimGrid {last}. {MISSING}")
         raise SolveError(f"SimGrid ended with {finished.returncode}: {last}")
     outcome = json.loads(finished.stdout)
-    ends, start = tuple(outcome["ends"]), outcome["start"]
+    ends, starts = tuple(outcome["ends"]), tuple(outcome["starts"])
     parts = tuple(
-        _parts([*spent, ("synchronization", end, max(ends))], start)
+        _parts([*spent, ("synchronization", end, max(ends))], max(starts))
         for spent, end in zip(outcome["spent"], ends, strict=True)
     )
-    return Played(ends=ends, start=start, parts=parts)
+    return Played(ends=ends, starts=starts, parts=parts)
 
 
 def _parts(spent: list[tuple[str, float, float]], start: float) -> Parts:

@@ -44,6 +44,7 @@ class Run:
         self.unrolled, self.costs, self.clock = unrolled, costs, clock
         self.files, self.polling = files, polling
         self.start = 0.0  #: the latest ``start()``
+        self.starts = [0.0] * unrolled.size  #: of each rank its own
         self.ends = [0.0] * unrolled.size
         self.ranks = [_Rank(self, rank, listed) for rank, listed in enumerate(unrolled.by_rank())]
         self.post = Post(clock, costs, ports, lambda rank: self.ranks[rank].wake())
@@ -113,6 +114,7 @@ class _Rank(Process):
                     yield from self.alone(operation)
                 case "start":
                     self.run.start = max(self.run.start, self.clock.now)
+                    self.run.starts[self.rank] = self.clock.now
                     for rank in self.run.ranks:
                         rank.spent.clear()
                 case "pool":

@@ -141,6 +141,8 @@ def _program(query: Query, options: Options) -> Prediction:
     details: dict[str, Any] = {"operations": count}
     if used := utilization(query, max(finished.ends)):
         details["utilization"] = used
+    if jobs := query.workload.content.job_times(finished.ends, finished.starts):
+        details["jobs"] = jobs
     if costs_of(query)[1]:
         notes.append("files lie on the disks of each process's own node, one after another")
     return Prediction(

@@ -107,6 +107,7 @@ _EVENT = [
 ]
 _RANK = [
     ("clock", "f8"),
+    ("started", "f8"),  # its latest ``start()``
     ("next", "i8"),  # its operation
     ("end", "i8"),  # behind its last
     ("wait", "i8"),  # its next request to be waited for

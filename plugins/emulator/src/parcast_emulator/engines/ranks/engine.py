@@ -50,6 +50,7 @@ class Run:
         self.on_nodes = nodes is not None
         self.cluster = make_cluster([[]], Hardware()) if nodes is None else nodes
         self.start = 0.0  #: the latest ``start()``
+        self.starts: list[float] = []  #: of each rank its own
         self.ends: list[float] = []
         self.parts: list[Parts] = []  #: what each rank spent the time on
 
@@ -73,7 +74,7 @@ class Run:
             state = self._ended(program, progress)
         clock = state.rank.clock
         state.spent[:, SYNCHRONIZATION] += clock.max() - np.maximum(clock, self.start)
-        self.ends = clock.tolist()
+        self.starts, self.ends = state.rank.started.tolist(), clock.tolist()
         self.parts = [Parts(*spent) for spent in state.spent.tolist()]
 
     def _ended(self, program: Program, progress: Progress) -> State:

@@ -124,6 +124,7 @@ def enter_operation(x: int, rank: int, program: Any, charges: Any, state: Any) -
         state.rank.pending[rank] += 1
         push(state, state.rank.clock[rank], SERVE, x, 0)
     elif op == _START:
+        state.rank.started[rank] = state.rank.clock[rank]
         state.times[STARTED] = max(state.times[STARTED], state.rank.clock[rank])
 
 

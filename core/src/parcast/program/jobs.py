@@ -1,0 +1,124 @@
+"""Jobs: several programs that run at once, as one program of all their processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast.errors import InvalidPointError, UnsupportedError
+from parcast.model.placement import place
+from parcast.model.query import Query
+from parcast.model.workload import Workload
+from parcast.program.matching.collectives import placed
+from parcast.program.matching.expansion import expand
+from parcast.program.source.operations import ANY
+from parcast.program.unroll.blocks import Block, Request, Unrolled
+
+
+@attrs.frozen(eq=False)
+class Job:
+    """A program among others, and how many processes it has there."""
+
+    name: str
+    workload: Workload
+    processes: int | None = None
+
+
+def alone(jobs: Sequence[Job], query: Query) -> list[Query]:
+    """Return the question about each job by itself, on the nodes that it has among the others.
+
+    Raises
+    ------
+    InvalidPointError
+        If the jobs have other numbers of processes than the query.
+    UnsupportedError
+        If a process would be left without a core.
+    """
+    sizes = [job.processes for job in jobs]
+    if sum(size or 0 for size in sizes) != query.p or None in sizes:
+        each = "+".join(str(size or 4) for size in sizes)
+        raise InvalidPointError(
+            f"{query.workload.name} has {len(jobs)} jobs, and p={query.p} does not say how many "
+            f"processes each one has; give -p {each}"
+        )
+    nodes = place(query).node.tolist()
+    return [
+        attrs.evolve(
+            query,
+            workload=job.workload,
+            p=len(ranks),
+            mapping=tuple(nodes[ranks.start : ranks.stop]),
+            parameters={
+                name: query.values[f"{job.name}.{name}"] for name in job.workload.parameters
+            },
+        )
+        for job, ranks in zip(jobs, ranks_of(jobs), strict=True)
+    ]
+
+
+def ranks_of(jobs: Sequence[Job]) -> Iterator[range]:
+    """Yield the ranks of each job: those of one follow those of the job before it."""
+    first = 0
+    for job in jobs:
+        yield range(first, first := first + (job.processes or 0))
+
+
+def together(jobs: Sequence[Job], query: Query) -> Unrolled:
+    """Return the operations of all jobs, the collectives of each put as its own messages.
+
+    Raises
+    ------
+    UnsupportedError
+        If a job has tasks of a pool.
+    InvalidPointError
+        If a job has no meaning with its processes.
+    """
+    blocks: list[Block] = []
+    sites: list[Any] = []
+    for single, ranks in zip(alone(jobs, query), ranks_of(jobs), strict=True):
+        program = expand(single.workload.content.at(single), placed(single))
+        if program.pools:
+            raise UnsupportedError(
+                f"{single.workload.name}: the tasks of a pool are kept at rank 0 of all processes, "
+                "and several jobs have one rank 0; assign the tasks in order"
+            )
+        shift = _Shift(ranks, len(sites))
+        blocks += [shift.block(block) for block in program.blocks]
+        sites += program.sites
+    return Unrolled(query.p, blocks, tuple(sites), query.workload.name)
+
+
+class _Shift:
+    """Blocks of a job among all ranks; what blocks share stays shared."""
+
+    def __init__(self, ranks: range, sites: int) -> None:
+        self._first, self._sites = ranks.start, sites
+        self._everyone = np.arange(ranks.start, ranks.stop)
+        self._arrays: dict[int, Any] = {}
+        self._blocks: dict[int, Block] = {}
+
+    def block(self, block: Block) -> Block:
+        """Return a block where its job's ranks are."""
+        if id(block) not in self._blocks:
+            arguments = dict(block.arguments)
+            for name in {"dst", "src"} & arguments.keys():
+                arguments[name] = self._peers(arguments[name])
+            ranks = self._everyone if block.ranks is None else self._peers(block.ranks)
+            requests = tuple(
+                Request(r.back, None if r.ranks is None else self._peers(r.ranks))
+                for r in block.requests
+            )
+            self._blocks[id(block)] = Block(
+                block.site + self._sites, block.op, ranks, arguments, requests
+            )
+        return self._blocks[id(block)]
+
+    def _peers(self, ranks: Any) -> Any:
+        if not isinstance(ranks, np.ndarray):
+            return ranks if ranks == ANY else ranks + self._first
+        if id(ranks) not in self._arrays:
+            self._arrays[id(ranks)] = np.where(ranks == ANY, ANY, ranks + self._first)
+        return self._arrays[id(ranks)]
