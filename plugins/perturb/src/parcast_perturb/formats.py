@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from parcast_traces import readers
 from parcast_traces.trace.columns import Trace
 
-#: Readers by suffix.
-FORMATS: Mapping[str, str] = {
-    **readers.FORMATS,
-    ".parquet": "parcast_training.trace:read",
-    ".csv": "parcast_training.trace:read",
-}
+FORMATS = (
+    *readers.FORMATS,
+    readers.Format(
+        "table of a training job", "parcast_training.trace:read", (".parquet", ".csv"),
+        mark=rb"\APAR1|\A[^\n]*\boptype\b",
+    ),
+)  # fmt: skip
 
 
 def read_trace(path: Path) -> Trace:

@@ -9,6 +9,7 @@ import attrs
 
 from parcast import Query, Workload
 from parcast.errors import InvalidPointError
+from parcast_traces.describing import described
 from parcast_traces.trace.columns import Floats, Ints, Trace
 
 
@@ -54,6 +55,7 @@ def workload(trace: Trace, path: Path) -> Workload:
         kind="trace",
         content=Traced(trace),
         summary=f"A recorded run of {trace.size} processes, {trace.count:,} events.",
+        data=described(trace),
         where=str(path),
         processes=trace.size,
     )

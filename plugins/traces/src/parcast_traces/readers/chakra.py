@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ _PLAIN = {3: "double_val", 5: "float_val"}
 _ZIGZAG = (15, 17)
 
 
-def read(path: Path) -> Trace:
+def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     """Return the trace of which this is one processor's file.
 
     Raises
@@ -47,7 +47,7 @@ def read(path: Path) -> Trace:
     UnsupportedError
         If a node cannot be timed, or is of a kind that is not modeled.
     """
-    files = rank_files(path)
+    files = rank_files(path, files)
     ranks, groups, lost = [], dict[str, set[int]](), 0
     for rank, file in enumerate(files):
         nodes = _Nodes(file, len(files))

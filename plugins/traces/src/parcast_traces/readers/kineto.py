@@ -55,7 +55,7 @@ _OPERATIONS = ("gloo:", "nccl:")
 _MOST = 1 << 60
 
 
-def read(path: Path) -> Trace:
+def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     """Return the trace of which this is one rank's file.
 
     Raises
@@ -67,7 +67,7 @@ def read(path: Path) -> Trace:
     UnsupportedError
         If communication overlaps, or does not say what it did.
     """
-    files = rank_files(path)
+    files = rank_files(path, files)
     recording = Recording(len(files), str(path))
     notes: dict[str, None] = {}
     size_known, communicates = False, False
