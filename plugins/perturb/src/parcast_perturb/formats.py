@@ -16,8 +16,8 @@ FORMATS = (
 )  # fmt: skip
 
 
-def read_trace(path: Path) -> Trace:
-    """Return the trace in a file or folder.
+def read_trace(path: Path, *, assume_alike: bool = False) -> Trace:
+    """Return the trace in a file or folder; ranks without a file may be taken for the like.
 
     Raises
     ------
@@ -26,4 +26,4 @@ def read_trace(path: Path) -> Trace:
     TraceError
         If no run can have left it.
     """
-    return readers.read_trace(path, FORMATS)
+    return readers.read_trace(path, FORMATS, assume_alike=assume_alike)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import attrs
 
-from parcast.errors import FileError, ParcastError
+from parcast.errors import FileError, ParcastError, UnsupportedError
 from parcast.plugins import load
 from parcast_traces.readers.formats import FORMATS, Format
 from parcast_traces.readers.sources import Source, opened
@@ -16,7 +16,9 @@ from parcast_traces.trace.columns import Trace
 __all__ = ["FORMATS", "Format", "read_trace"]
 
 
-def read_trace(path: Path, formats: Sequence[Format] = FORMATS) -> Trace:
+def read_trace(
+    path: Path, formats: Sequence[Format] = FORMATS, *, assume_alike: bool = False
+) -> Trace:
     """Return the trace in a file, in a folder, in an archive or in the files of a pattern.
 
     Parameters
@@ -27,6 +29,8 @@ def read_trace(path: Path, formats: Sequence[Format] = FORMATS) -> Trace:
         its suffix counts where that does not.
     formats
         The formats that are known.
+    assume_alike
+        Whether ranks whose files are missing did what the first that is here did.
 
     Raises
     ------
@@ -38,7 +42,7 @@ def read_trace(path: Path, formats: Sequence[Format] = FORMATS) -> Trace:
     with opened(formats) as sources:
         try:
             source = sources.of(path)
-            trace = _read(source)
+            trace = _read(source, assume_alike=assume_alike)
         except OSError as error:
             raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
         except ParcastError as error:
@@ -51,6 +55,11 @@ def read_trace(path: Path, formats: Sequence[Format] = FORMATS) -> Trace:
     return attrs.evolve(trace, where=where, about=about)
 
 
-def _read(source: Source) -> Trace:
+def _read(source: Source, *, assume_alike: bool) -> Trace:
     reader: Callable[..., Trace] = load(source.format.target)
-    return reader(source.path, source.files) if source.files else reader(source.path)
+    if assume_alike and not source.format.ranks_inside:
+        raise UnsupportedError(f"{source.path} ({source.format.name}): --assume-alike is for "
+                               "profiles, which may be of one rank of many")  # fmt: skip
+    options = {"assume_alike": True} if assume_alike else {}
+    files = (source.files,) if source.files else ()
+    return reader(source.path, *files, **options)

@@ -23,6 +23,8 @@ class Format:
     suffixes: tuple[str, ...] = ()  #: a hint, where no mark is found
     mark: bytes = attrs.field(default=b"", kw_only=True)  #: a regular expression
     several: bool = attrs.field(default=False, kw_only=True)  #: its reader takes several files
+    ranks_inside: bool = attrs.field(default=False, kw_only=True)
+    """Its files say their ranks, so that names count only where they do beyond doubt."""
     most: int = attrs.field(default=_MOST_PARTS, kw_only=True)  #: bytes of a file, unpacked
 
     def begins(self, beginning: bytes) -> bool:
@@ -56,6 +58,7 @@ FORMATS: tuple[Format, ...] = (
     Format("execution graph of PyTorch", f"{_READERS}.pytorch_graph:read", several=True,
            most=_MOST_WHOLE, mark=rb'\A\s*\{\s*"schema"\s*:\s*"\d'),
     Format("profiler of PyTorch (Kineto)", f"{_READERS}.kineto:read", several=True,
+           ranks_inside=True,
            mark=rb'\A\s*\{.*"(?:traceEvents|distributedInfo|deviceProperties)"\s*:'
                 rb'|\A\s*\[\s*\{[^}]*"ph"\s*:'),
     Format("neutral JSON", f"{_READERS}.neutral:read", (".json",), most=_MOST_WHOLE,

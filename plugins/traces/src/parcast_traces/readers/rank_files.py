@@ -8,6 +8,8 @@ from pathlib import Path
 
 from parcast.errors import FileError
 
+_AFTER_WORD = re.compile(r"rank[-_. ]?(\d{1,9})(?!\d)", re.IGNORECASE)
+
 
 def rank_files(path: Path, files: Sequence[Path] = ()) -> list[Path]:
     """Return the files of all ranks in order.
@@ -33,9 +35,26 @@ def rank_files(path: Path, files: Sequence[Path] = ()) -> list[Path]:
     return [by_rank[rank] for rank in range(len(by_rank))]
 
 
-def files_beside(path: Path) -> list[Path]:
-    """Return the files that may be of the same run: with one name but for the rank's number."""
-    return list(_beside(path).values()) if _split(path) else [path]
+def files_beside(path: Path, *, sure: bool = False) -> list[Path]:
+    """Return the files that may be of the same run: with one name but for the rank's number.
+
+    Parameters
+    ----------
+    path
+        One of them.
+    sure
+        Whether the number must be a rank beyond doubt: after the word, or the only one.
+    """
+    if not sure:
+        return list(_beside(path).values()) if _split(path) else [path]
+    match = _AFTER_WORD.search(path.name) or re.fullmatch(r"\D*(\d+)\D*", path.name)
+    if match is None:
+        return [path]
+    before, after = (re.escape(part) for part in (path.name[: match.start(1)],
+                                                  path.name[match.end(1) :]))  # fmt: skip
+    alike = re.compile(rf"{before}\d+{after}")
+    files = [file for file in sorted(path.parent.iterdir()) if alike.fullmatch(file.name)]
+    return files if path in files else [path]
 
 
 def check_size(path: Path, files: int, ranks: int) -> None:
@@ -55,7 +74,7 @@ def check_size(path: Path, files: int, ranks: int) -> None:
 
 def rank_named(path: Path) -> int | None:
     """Return the rank that a name says beyond doubt: after the word, or as its only number."""
-    after_word = re.findall(r"rank[-_. ]?(\d{1,9})(?!\d)", path.name, re.IGNORECASE)
+    after_word = _AFTER_WORD.findall(path.name)
     numbers = after_word or re.findall(r"\d+", path.name)
     return int(numbers[0]) if len(numbers) == 1 and len(numbers[0]) < 10 else None
 

@@ -87,7 +87,7 @@ class Sources:
         if not packing(path):
             return Source(path, file_format)
         if file_format.several:
-            files = files_beside(path)
+            files = files_beside(path, sure=file_format.ranks_inside)
             return Source(path, file_format, self._unpacked(files, file_format))
         (file,) = self._unpacked([path], file_format)
         for companion in path.parent.glob(f"{glob.escape(file.stem)}.*"):
