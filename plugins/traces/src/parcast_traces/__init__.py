@@ -14,6 +14,11 @@ _ANY = (
     r"|(?m:\.(?:trace|otf2|prv|tit|goal|et|json|txt)(?:\.(?:gz|bz2|xz|zst))?$)"
 )
 
+_JSON = (
+    r'"(t_start|traceEvents|distributedInfo|deviceProperties)"|_NODE"|"ranks": *\[|"comms":'
+    r'|"workload_graph"|\A\s*\{\s*"schema": *"\d'
+)
+
 #: What is read by suffix, and what tells it from other files of this suffix.
 _READ = {
     ".trace": ("A recorded run, in columns.", ""),
@@ -23,10 +28,7 @@ _READ = {
     ".goal": ("A schedule of LogGOPSim.", ""),
     ".et": ("An execution trace of Chakra.", ""),
     ".txt": ("A recorded run as DUMPI, liballprof, SimGrid or LogGOPSim print it.", ""),
-    ".json": (
-        "A recorded run in the neutral form, of Chakra or of PyTorch's profiler.",
-        r'"(t_start|traceEvents|distributedInfo|deviceProperties)"|_NODE"|"ranks": *\[|"comms":',
-    ),
+    ".json": ("A recorded run in the neutral form, of Chakra or of PyTorch's profiler.", _JSON),
     "": ("A folder, a pattern, an archive or a packed file of any of these.", _ANY),
 }
 
