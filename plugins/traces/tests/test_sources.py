@@ -72,6 +72,10 @@ def test_folders_patterns_and_archives_are_the_files_in_them(tmp_path, plain, pa
     (folder / "README.md").write_text("of a run")
     assert facts(folder) == facts(folder / "run-?.*") == plain
     assert read_trace(folder).about["files that are no traces"] == "README.md"
+    index = folder / "index"  # as it stands in SimGrid's examples: from the folder above
+    index.write_text("".join(f"run/{name}\n" for name in RANKS))
+    if not packing:
+        assert facts(index) == plain
     (tmp_path / "run.tar").write_bytes(pack(archive(RANKS)))
     assert facts(tmp_path / "run.tar") == plain
 

@@ -114,9 +114,10 @@ def test_ranks_of_a_schedule_may_have_gaps(tmp_path):
 
 
 def test_a_graph_without_times_is_refused(tmp_path):
-    path = tmp_path / "graph.json"
+    path = tmp_path / "graph.json.gz"
     nodes = [{"id": 1, "name": "record_param_comms"}, {"id": 2, "name": "aten::mm"}]
-    path.write_text(json.dumps({"schema": "1.1.0", "pid": 3, "nodes": nodes}))
+    text = json.dumps({"schema": "1.1.0", "pid": 3, "nodes": nodes})
+    path.write_bytes(gzip.compress(text.encode()))
     with pytest.raises(UnsupportedError, match=r"2 nodes, 1 of communication.* no times"):
         read_trace(path)
 

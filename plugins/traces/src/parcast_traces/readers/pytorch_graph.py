@@ -14,7 +14,7 @@ from parcast_traces.trace.columns import Trace
 _COMMUNICATION = "record_param_comms"
 
 
-def read(path: Path, _: Sequence[Path] = ()) -> Trace:
+def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     """Refuse a graph, as nothing in it says how long anything takes.
 
     Raises
@@ -24,7 +24,7 @@ def read(path: Path, _: Sequence[Path] = ()) -> Trace:
     """
     nodes = Counter[str]()
     schema = ""
-    for name, value in members(path, "nodes"):
+    for name, value in members(files[0] if files else path, "nodes"):
         if name == "nodes":
             nodes[str(value.get("name")) if isinstance(value, dict) else ""] += 1
         elif name == "schema":

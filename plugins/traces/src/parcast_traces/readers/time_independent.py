@@ -108,8 +108,9 @@ def _files(path: Path) -> Iterator[Path]:
         return
     for line, text in lines(path):
         if text and not text.startswith("#"):
-            file = path.parent / text
-            if not _is_file(file):
+            places = (path.parent / text, path.parent / Path(text).name)
+            file = next((place for place in places if _is_file(place)), None)
+            if file is None:
                 raise FileError(f"{path}:{line}: there is no file {text[:80]!r}")
             yield file
 
