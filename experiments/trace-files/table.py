@@ -122,8 +122,13 @@ def read_one(path: Path) -> dict[str, Any]:
             trace, how = read_trace(path, assume_alike=True), "read, assumed alike"
     except ParcastError as error:
         seconds = time.process_time() - began
-        return {"how": f"refused: {str(error).replace(str(path), '')}", "seconds": seconds}
+        return {
+            "memory": most_memory(),
+            "how": f"refused: {str(error).replace(str(path), '')}",
+            "seconds": seconds,
+        }
     seconds = time.process_time() - began
+    memory = most_memory()  # before the count, which holds the whole file
     data = workload(trace, path).data
     work = data.get("work", {})
     stated = dict(work) if isinstance(work, dict) else {}
@@ -141,19 +146,23 @@ def read_one(path: Path) -> dict[str, Any]:
         facts.append(f"{name} {value}" if same else f"**{name} {stated.get(name)}, not {value}**")
     return {
         "how": how, "format": data["format"], "facts": "; ".join(facts), "seconds": seconds,
-        "ranks": trace.size, "events": trace.count,
+        "memory": memory, "ranks": trace.size, "events": trace.count,
     }  # fmt: skip
+
+
+def most_memory() -> int:
+    """Return the most memory that this process has had, in KiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def measured(path: Path) -> dict[str, Any]:
     """Read a file, and measure the memory of this process."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = most_memory()
     try:
         found = read_one(path)
     except Exception as error:  # noqa: BLE001  (a defect: the page has to show it)
-        found = {"how": f"**failed: {error!r}**", "seconds": 0.0}
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {**found, "memory": max(memory - before, 0) / 1024}
+        return {"how": f"**failed: {error!r}**", "seconds": 0.0}
+    return {**found, "memory": max(found["memory"] - before, 0) / 1024}
 
 
 def row(path: Path) -> dict[str, Any]:

@@ -109,7 +109,7 @@ class Sources:
 
     def _several(self, path: Path, files: Sequence[Path]) -> Source:
         if len(files) == 1:
-            return attrs.evolve(self._file(files[0]))
+            return self._file(files[0])
         if len(files) > _MOST_FILES:
             raise FileError(f"{path} has {len(files):,} files, and a trace up to {_MOST_FILES:,}")
         groups: dict[Format, list[Path]] = defaultdict(list)
