@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import atexit
 import json
+import tarfile
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
+from io import BytesIO
 from pathlib import Path
 from shutil import copytree, rmtree
 from tempfile import TemporaryDirectory, mkdtemp
@@ -134,6 +137,21 @@ def any_trace(path: Path) -> None:
 
 def recorded(folder: str, *names: str) -> Callable[[], list[bytes]]:
     return lambda: [(TRACED / folder / name).read_bytes() for name in names]
+
+
+def packed(name: str) -> Callable[[], list[bytes]]:
+    """Return what a module of the standard library packs: a trace, and an archive of it."""
+
+    def seeds() -> list[bytes]:
+        tar = BytesIO()
+        with tarfile.open(fileobj=tar, mode="w") as archive:
+            member = tarfile.TarInfo("run.tit")
+            member.size = len(TIT)
+            archive.addfile(member, BytesIO(TIT.encode()))
+        pack = import_module(name).compress
+        return [pack(TIT.encode()), pack(tar.getvalue())]
+
+    return seeds
 
 
 def seeds(name: str) -> Callable[[], list[bytes]]:
@@ -300,6 +318,9 @@ TARGETS = {
     "operations": Target(".csv", seeds("operations.csv"), any_trace),
     "data-parallel": Target(".py", data_parallel_sources, data_parallel),
     "time-independent": Target(".tit", texts(TIT), workload),
+    "gzip": Target(".gz", packed("gzip"), any_trace),
+    "xz": Target(".xz", packed("lzma"), any_trace),
+    "bzip2": Target(".bz2", packed("bz2"), any_trace),
     "net": Target(".json", cases("petri/tests/nets.json", "*", "net"), net),
     "pnml": Target(".pnml", texts(PNML), pnml),
     "blocks": Target(".json", cases("emulator/tests/cases.json", "cases", "*"), blocks),

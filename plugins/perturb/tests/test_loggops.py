@@ -11,7 +11,7 @@ from parcast.errors import UnsupportedError
 from parcast.testing import seeds
 from parcast_perturb import loggops
 from parcast_perturb.loggops import LogGOPS, replay
-from parcast_traces.readers.goal import ANY, Schedule, Step
+from parcast_traces.readers.schedules import ANY, Schedule, Step
 
 #: As many in CI, more at night (``.ci/nightly``).
 SCHEDULES = int(os.environ.get("PARCAST_PROGRAMS", "600")) // 2

@@ -26,6 +26,9 @@ WorkloadLike = str | Path | Mapping[str, Any] | FunctionType | Workload
 #: How much of a file is looked through for a reader's mark.
 _BEGINNING = 1 << 16
 
+#: Suffixes of tables, which a reader of files of any suffix does not get.
+_TABLES = (".toml", ".json")
+
 
 def machine(registry: Catalog, source: MachineLike) -> Machine:
     """Return the machine that is given; see `Registry.machine`."""
@@ -101,7 +104,7 @@ def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine
     """Return what a file describes: what is wanted, or by ``None`` whichever it is."""
     if reader := _reader(registry, path):
         return _read_by(reader, path)
-    if path.suffix.lower() not in {".toml", ".json"}:
+    if path.suffix.lower() not in _TABLES:
         files.read_text(path)
         suffixes = [".toml", ".json", *(entry.suffix for entry in registry.readers.values())]
         suffix_list = ", ".join(dict.fromkeys(filter(None, suffixes)))
@@ -118,22 +121,25 @@ def _reader(registry: Catalog, path: Path) -> Reader | None:
     if reader := registry.readers.get(suffix):
         return reader
     try:
-        folder = path.is_dir()
+        several = path.is_dir() or not path.exists()
+        suffixes = {"", suffix} if not several and suffix not in _TABLES else {suffix}
         marked = [
             entry
             for entry in registry.readers.values()
-            if entry.mark and entry.suffix == ("" if folder else suffix)
+            if entry.mark and entry.suffix in ({""} if several else suffixes)
         ]
-        beginning = _beginning(path, folder=folder) if marked else ""
+        beginning = _beginning(path, several=several) if marked else ""
     except OSError:
         return None  # which is told where the file is read
-    return next((entry for entry in marked if re.search(entry.mark, beginning)), None)
+    fits = [entry for entry in marked if re.search(entry.mark, beginning)]
+    return max(fits, key=lambda entry: entry.suffix == suffix, default=None)
 
 
-def _beginning(path: Path, *, folder: bool) -> str:
-    """Return what a file begins with, or the names in a folder, a line each."""
-    if folder:
-        return "\n".join(sorted(child.name for child in path.iterdir()))
+def _beginning(path: Path, *, several: bool) -> str:
+    """Return what a file begins with, or the names in a folder or of a pattern, a line each."""
+    if several:
+        files = path.iterdir() if path.is_dir() else map(Path, glob.iglob(str(path)))  # noqa: PTH207
+        return "\n".join(sorted(file.name for file in files))
     with path.open("rb") as opened:
         return opened.read(_BEGINNING).decode("latin-1")
 

@@ -132,8 +132,9 @@ class Reader:
     """Reads files by suffix: ``target(path)`` returns a `Workload` or a `Machine`.
 
     With a ``mark`` it reads only those files in whose first 64 KiB this regular expression is
-    found: others may be tables, or another reader's. Of a folder, which has the suffix ``""``,
-    it is searched for in the names of its files, one a line.
+    found: others may be tables, or another reader's. With the suffix ``""`` it reads files of
+    suffixes that nobody else reads, and folders and patterns such as ``run-*.json``, of which the
+    mark is searched for in the names of their files, one a line.
     """
 
     suffix: str

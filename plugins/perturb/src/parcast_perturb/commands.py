@@ -167,6 +167,10 @@ def save(
     file: TraceFile,
     *,
     output: Annotated[Path, output_option("The new file: NAME.trace.")],
+    assume_alike: Annotated[
+        bool,
+        typer.Option(help="Take ranks without a file for the like of the first (Kineto)."),
+    ] = False,
 ) -> None:
     """Write a trace as columns, which load at once and need little memory."""
     from parcast.files import check_file
@@ -174,7 +178,7 @@ def save(
     from parcast_traces.readers.columnar import write
 
     check_file(output, "a trace in columns", [".trace"])
-    write(read_trace(file), output)
+    write(read_trace(file, assume_alike=assume_alike), output)
 
 
 def latency(

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from parcast_traces import readers
 from parcast_traces.trace.columns import Trace
 
-#: Readers by suffix.
-FORMATS: Mapping[str, str] = {
-    **readers.FORMATS,
-    ".parquet": "parcast_training.trace:read",
-    ".csv": "parcast_training.trace:read",
-}
+FORMATS = (
+    *readers.FORMATS,
+    readers.Format(
+        "table of a training job", "parcast_training.trace:read", (".parquet", ".csv"),
+        mark=rb"\APAR1|\A[^\n]*\boptype\b",
+    ),
+)  # fmt: skip
 
 
-def read_trace(path: Path) -> Trace:
-    """Return the trace in a file or folder.
+def read_trace(path: Path, *, assume_alike: bool = False) -> Trace:
+    """Return the trace in a file or folder; ranks without a file may be taken for the like.
 
     Raises
     ------
@@ -26,4 +26,4 @@ def read_trace(path: Path) -> Trace:
     TraceError
         If no run can have left it.
     """
-    return readers.read_trace(path, FORMATS)
+    return readers.read_trace(path, FORMATS, assume_alike=assume_alike)

@@ -20,7 +20,7 @@ import attrs
 
 from parcast.errors import UnsupportedError
 from parcast_perturb.mailbox import Mailbox, receive_keys
-from parcast_traces.readers.goal import Schedule, Step
+from parcast_traces.readers.schedules import Schedule, Step
 
 
 @attrs.frozen(kw_only=True)

@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
-from parcast_traces.readers.goal import ANY
+from parcast_traces.readers.schedules import ANY
 
 T = TypeVar("T")
 

@@ -6,6 +6,19 @@ from collections.abc import Iterator
 
 from parcast import KindEntry, Lowering, Reader, hookimpl
 
+#: What packed files and traces of any suffix begin with, and the names of those in a folder.
+_ANY = (
+    r"\A(?:\x1f\x8b|BZh\d|\xfd7zXZ|\x28\xb5\x2f\xfd|#Paraver|num_ranks|PARCAST1|.BOTF2"
+    r"|\s*\d+\s+(?:init|compute|send|recv)\b|(?:[\w./-]+\.(?:txt|tit|trace)\s+)+\Z"
+    r'|\s*\{\s*"(?:schemaVersion|traceEvents)")'
+    r"|(?m:\.(?:trace|otf2|prv|tit|goal|et|json|txt)(?:\.(?:gz|bz2|xz|zst))?$)"
+)
+
+_JSON = (
+    r'"(t_start|traceEvents|distributedInfo|deviceProperties)"|_NODE"|"ranks": *\[|"comms":'
+    r'|"workload_graph"|\A\s*\{\s*"schema": *"\d'
+)
+
 #: What is read by suffix, and what tells it from other files of this suffix.
 _READ = {
     ".trace": ("A recorded run, in columns.", ""),
@@ -15,11 +28,8 @@ _READ = {
     ".goal": ("A schedule of LogGOPSim.", ""),
     ".et": ("An execution trace of Chakra.", ""),
     ".txt": ("A recorded run as DUMPI, liballprof, SimGrid or LogGOPSim print it.", ""),
-    ".json": (
-        "A recorded run in the neutral form, of Chakra or of PyTorch's profiler.",
-        r'"(t_start|traceEvents|distributedInfo|deviceProperties)"|_NODE"|"ranks": *\[|"comms":',
-    ),
-    "": ("A folder of 'parcast mpi trace', or of OTF2.", r"(?m)^rank-\d+\.trace$|\.otf2$"),
+    ".json": ("A recorded run in the neutral form, of Chakra or of PyTorch's profiler.", _JSON),
+    "": ("A folder, a pattern, an archive or a packed file of any of these.", _ANY),
 }
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from parcast.errors import ParcastError
+from collections.abc import Mapping
+from typing import Any
+
+from parcast.errors import FileError, ParcastError, UnsupportedError
 
 
 class TraceError(ParcastError):
@@ -14,3 +17,11 @@ class TraceError(ParcastError):
     def __init__(self, name: str, sentence: str, where: str = "") -> None:
         super().__init__(f"{where}: {name}: {sentence}" if where else f"{name}: {sentence}")
         self.name = name
+
+
+class MissingRanksError(FileError, UnsupportedError):
+    """Ranks of a run that have no file; ``about`` are the facts of those that have one."""
+
+    def __init__(self, sentence: str, about: Mapping[str, Any]) -> None:
+        super().__init__(sentence)
+        self.about = about

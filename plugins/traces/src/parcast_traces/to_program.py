@@ -15,7 +15,17 @@ from parcast.program.matching import CODE
 from parcast.program.matching import NONE as NO_RANK
 from parcast_traces.folding import Table, folded
 from parcast_traces.gaps import gaps_of, recorded_gaps, slept, tick_of
-from parcast_traces.trace.calls import ALL, CODES, IRECV, ISEND, NAMES, NONBLOCKING, WAIT
+from parcast_traces.trace.calls import (
+    ACCESS,
+    ALL,
+    CODES,
+    IRECV,
+    ISEND,
+    NAMES,
+    NONBLOCKING,
+    SEND,
+    WAIT,
+)
 from parcast_traces.trace.columns import (
     BYTES,
     COUNT,
@@ -139,17 +149,20 @@ def _approximation_notes(trace: Trace, inside: Floats) -> Iterator[str]:
         )
 
 
-def _overlap_notes(count: int) -> Iterator[str]:
+def _overlap_notes(later: tuple[int, str]) -> Iterator[str]:
     """Yield the note on nonblocking collectives."""
+    count, place = later
     if count:
         yield (
-            f"{count:,} nonblocking collectives are timed where they are waited for, without "
+            f"{count:,} nonblocking collectives are timed where they are {place}, without "
             "overlap: times may be too high"
         )
 
 
-def _table(trace: Trace, gaps: Floats, inside: Floats, starts: Ints) -> tuple[Table, int]:
-    """Return the operations, and how many of them were nonblocking collectives."""
+def _table(
+    trace: Trace, gaps: Floats, inside: Floats, starts: Ints
+) -> tuple[Table, tuple[int, str]]:
+    """Return the operations, how many were nonblocking collectives, and where these are now."""
     whole = trace.events.whole
     op = _OPERATIONS[whole[:, NAME]]
     waits, opened = _requests(trace)
@@ -157,12 +170,17 @@ def _table(trace: Trace, gaps: Floats, inside: Floats, starts: Ints) -> tuple[Ta
     _refuse(trace, op, posted, opened)
     together = posted[opened]
     completes = np.bincount(waits[~together], minlength=trace.count) > 0
+    early = _may_block(trace, waits[together], opened[together])
     empty = (whole[:, COUNT] == 0) & (whole[:, NAME] == NAMES.index("waitall"))
     parts = (  # row of the call that it stands at, row of the call that it is, operation
         _part(np.flatnonzero(gaps > 0), CODE["compute" if trace.tick is None else "elapse"]),
         _part(np.flatnonzero(inside > 0), CODE["elapse"]),
         _part(starts, CODE["start"]),
-        (waits[together], opened[together], _LATER[whole[opened[together], NAME]]),
+        (
+            opened[together] if early else waits[together],
+            opened[together],
+            _LATER[whole[opened[together], NAME]],
+        ),
         _part(np.flatnonzero((op == _WAITING) & (completes | empty)), CODE["waitall"]),
         _part(rows := np.flatnonzero((op >= 0) & ~posted), op[rows]),
     )
@@ -184,7 +202,21 @@ def _table(trace: Trace, gaps: Floats, inside: Floats, starts: Ints) -> tuple[Ta
         wait=place_of[waits[~together]],
         request=place_of[opened[~together]],
         **_ends(trace, row, turn >= _LATE),
-    ), int(together.sum())
+    ), (int(together.sum()), "begun" if early else "waited for")
+
+
+def _may_block(trace: Trace, waits: Ints, opened: Ints) -> bool:
+    """Tell whether all nonblocking collectives may block where they begin.
+
+    They may if no rank meets another between their beginning and their wait but in others of
+    them, and all are of one communicator: then every rank comes to them in one order.
+    """
+    whole = trace.events.whole
+    kind = whole[:, KIND]
+    meets = ((kind >= SEND) & (kind < ALL + NONBLOCKING) & (kind != WAIT)) | (kind == ACCESS)
+    met = np.concatenate([[0], np.cumsum(meets)])
+    alone = bool((met[waits] == met[opened + 1]).all())
+    return alone and len(np.unique(whole[opened, OUT])) <= 1
 
 
 def _part(rows: Ints, code: Any) -> tuple[Ints, Ints, Ints]:

@@ -9,6 +9,8 @@ import attrs
 
 from parcast import Query, Workload
 from parcast.errors import InvalidPointError
+from parcast_traces.describing import described
+from parcast_traces.errors import MissingRanksError
 from parcast_traces.trace.columns import Floats, Ints, Trace
 
 
@@ -54,13 +56,52 @@ def workload(trace: Trace, path: Path) -> Workload:
         kind="trace",
         content=Traced(trace),
         summary=f"A recorded run of {trace.size} processes, {trace.count:,} events.",
+        data=described(trace),
         where=str(path),
         processes=trace.size,
     )
+
+
+@attrs.frozen(eq=False)
+class Unfinished:
+    """A run some of whose ranks are missing: it can be shown, and nothing more."""
+
+    error: MissingRanksError
+
+    @property
+    def trace(self) -> Trace:
+        """Refuse to be taken for a run.
+
+        Raises
+        ------
+        MissingRanksError
+            Always.
+        """
+        raise self.error
+
+    def check(self, _: Query) -> None:
+        """Refuse any number of processes.
+
+        Raises
+        ------
+        MissingRanksError
+            Always.
+        """
+        raise self.error
 
 
 def read(path: Path) -> Workload:
     """Return the trace in a file as a workload."""
     from parcast_traces.readers import read_trace
 
-    return workload(read_trace(path), path)
+    try:
+        return workload(read_trace(path), path)
+    except MissingRanksError as error:
+        return Workload(
+            name=path.stem,
+            kind="trace",
+            content=Unfinished(error),
+            summary="Ranks of a recorded run, others of which are missing.",
+            data={**error.about, "missing": str(error)},
+            where=str(path),
+        )

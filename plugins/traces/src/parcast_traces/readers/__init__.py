@@ -1,52 +1,36 @@
-"""Traces from files, whatever wrote them."""
+"""Traces from files, whatever wrote them: one file, a folder, a pattern, packed or not."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from parcast.errors import FileError
+import attrs
+
+from parcast.errors import FileError, ParcastError, UnsupportedError
 from parcast.plugins import load
+from parcast_traces.readers.formats import FORMATS, Format
+from parcast_traces.readers.sources import Source, opened
 from parcast_traces.trace.columns import Trace
 
-#: Readers by suffix.
-FORMATS: Mapping[str, str] = {
-    ".json": "parcast_traces.readers.neutral:read",
-    ".trace": "parcast_traces.readers.columnar:read",
-    ".otf2": "parcast_traces.readers.otf2:read",
-    ".tit": "parcast_traces.readers.time_independent:read",
-    ".txt": "parcast_traces.readers.time_independent:read",
-    ".goal": "parcast_traces.readers.goal:read",
-    ".et": "parcast_traces.readers.chakra:read",
-    ".prv": "parcast_traces.readers.paraver:read",
-}
-
-#: Readers of formats that share a suffix, by what stands in the file's first kilobyte.
-_BEGINNINGS: Mapping[str, tuple[tuple[bytes, str], ...]] = {
-    ".json": (
-        (b'_NODE"', "parcast_traces.readers.chakra:read"),
-        (b'"traceEvents"', "parcast_traces.readers.kineto:read"),
-        (b'"distributedInfo"', "parcast_traces.readers.kineto:read"),
-        (b'"deviceProperties"', "parcast_traces.readers.kineto:read"),
-    ),
-    ".trace": ((b"PARCAST1", "parcast_traces.readers.tracer:read"),),
-    ".txt": (
-        (b" entering at walltime ", "parcast_traces.readers.dumpi:read"),
-        (b"MPI_Init:", "parcast_traces.readers.allprof:read"),
-        (b"num_ranks", "parcast_traces.readers.goal:read"),
-    ),
-}
+__all__ = ["FORMATS", "Format", "read_trace"]
 
 
-def read_trace(path: Path, formats: Mapping[str, str] = FORMATS) -> Trace:
-    """Return the trace in a file, or in a folder that is a trace of ``parcast mpi`` or OTF2.
+def read_trace(
+    path: Path, formats: Sequence[Format] = FORMATS, *, assume_alike: bool = False
+) -> Trace:
+    """Return the trace in a file, in a folder, in an archive or in the files of a pattern.
 
     Parameters
     ----------
     path
-        The file or folder.
+        A file, a folder or a pattern such as ``run/rank-*.json.gz``. Files may be packed by gzip,
+        bzip2, xz or Zstandard, and be archives of tar. What a file begins with says its format;
+        its suffix counts where that does not.
     formats
-        Readers by suffix.
+        The formats that are known.
+    assume_alike
+        Whether ranks whose files are missing did what the first that is here did.
 
     Raises
     ------
@@ -55,36 +39,27 @@ def read_trace(path: Path, formats: Mapping[str, str] = FORMATS) -> Trace:
     TraceError
         If no run can have left it.
     """
-    if not path.exists():
-        raise FileError(f"{path} cannot be read: there is no such file")
-    if path.is_dir():
-        path, target = _inside(path)
-    elif path.suffix.lower() not in formats:
-        raise FileError(
-            f"{path}: no trace has the suffix {path.suffix!r}. Known: {', '.join(formats)}."
-        )
-    else:
-        target = _reader(path, formats)
-    reader: Callable[[Path], Trace] = load(target)
-    return reader(path)
+    with opened(formats) as sources:
+        try:
+            source = sources.of(path)
+            trace = _read(source, assume_alike=assume_alike)
+        except OSError as error:
+            raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
+        except ParcastError as error:
+            error.args = tuple(sources.named(text) for text in error.args)
+            raise
+        about = {"format": source.format.name, **trace.about}
+        if source.skipped:
+            about["files that are no traces"] = ", ".join(source.skipped)
+        where = str(sources.named(trace.where))
+    return attrs.evolve(trace, where=where, about=about)
 
 
-def _inside(folder: Path) -> tuple[Path, str]:
-    """Return the trace that a folder is, and its reader."""
-    if any(folder.glob("rank-*.trace")):
-        return folder, "parcast_traces.readers.tracer:read"
-    anchors = list(folder.glob("*.otf2"))
-    if len(anchors) == 1:
-        return anchors[0], FORMATS[".otf2"]
-    raise FileError(f"{folder} is a folder; give the trace's file in it")
-
-
-def _reader(path: Path, formats: Mapping[str, str]) -> str:
-    suffix = path.suffix.lower()
-    try:
-        with path.open("rb") as file:
-            beginning = file.read(1024)
-    except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror}") from None
-    targets = (to for word, to in _BEGINNINGS.get(suffix, ()) if word in beginning)
-    return next(targets, formats[suffix])
+def _read(source: Source, *, assume_alike: bool) -> Trace:
+    reader: Callable[..., Trace] = load(source.format.target)
+    if assume_alike and not source.format.ranks_inside:
+        raise UnsupportedError(f"{source.path} ({source.format.name}): --assume-alike is for "
+                               "profiles, which may be of one rank of many")  # fmt: skip
+    options = {"assume_alike": True} if assume_alike else {}
+    files = (source.files,) if source.files else ()
+    return reader(source.path, *files, **options)

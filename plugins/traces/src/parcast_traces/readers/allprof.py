@@ -108,7 +108,7 @@ def _calls(path: Path) -> Iterator[_Call]:
         last = times[-1]
 
 
-def read(path: Path) -> Trace:
+def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     """Return the trace of which this is one rank's file.
 
     Raises
@@ -120,7 +120,7 @@ def read(path: Path) -> Trace:
     UnsupportedError
         If something that counts is not said.
     """
-    files = rank_files(path)
+    files = rank_files(path, files)
     comms = Communicators(len(files))
     ranks = [_Handles(rank, comms, path, len(files)) for rank in range(len(files))]
     starts = [min([call.start for call in handles.learn(file)], default=0.0)

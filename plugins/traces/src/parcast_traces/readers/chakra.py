@@ -2,23 +2,27 @@
 
 Format: MLCommons Chakra, ``schema/protobuf/et_def.proto``: a file for each processor, messages with
 their length before them, one of metadata and then the nodes; or the same as JSON, one object after
-the other, as its ``jsonizer`` prints them. Computation takes ``duration_micros``; how long
-communication took is not used. Collectives are of all processors, or of the process group that
-``pg_name`` names.
+the other, as its ``jsonizer`` prints them; or an object with a ``workload_graph`` of all nodes.
+Computation takes ``duration_micros``; what is of several threads or streams (``tid``) goes on at
+the same time. How long communication took orders the streams, and counts only where no other
+rank's file is here. Collectives are of all processors, or of the process group that ``pg_name``
+names.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from parcast.errors import FileError, UnsupportedError, shorten
-from parcast_traces.readers.goal import Schedule, Step, trace_of
+from parcast_traces.readers.playing import trace_of
 from parcast_traces.readers.protobuf import MalformedError, delimited, fields, packed
 from parcast_traces.readers.rank_files import rank_files
+from parcast_traces.readers.schedules import Schedule, Step
 from parcast_traces.trace.columns import Trace
 
 #: No node is larger.
@@ -31,11 +35,15 @@ _KINDS = ("INVALID", "METADATA", "MEM_LOAD", "MEM_STORE", "COMP", "COMM_SEND", "
 #: Collectives by number; ``comm_root`` is the root of those that have one, else 0.
 _TOGETHER = ("allreduce", "reduce", "allgather", "gather", "scatter", "bcast", "alltoall",
              "reduce_scatter", "reduce_scatter_block", "barrier")  # fmt: skip
+#: The same by the names of NCCL's kernels, whose roots are not known.
+_KERNELS = {"allreduce": "allreduce", "allgather": "allgather", "reducescatter": "reduce_scatter",
+            "broadcast": "allreduce", "reduce": "allreduce", "sendrecv": "alltoall"}  # fmt: skip
+_KERNEL = re.compile(rf"({'|'.join(_KERNELS)})", re.IGNORECASE)
 _PLAIN = {3: "double_val", 5: "float_val"}
 _ZIGZAG = (15, 17)
 
 
-def read(path: Path) -> Trace:
+def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     """Return the trace of which this is one processor's file.
 
     Raises
@@ -47,14 +55,14 @@ def read(path: Path) -> Trace:
     UnsupportedError
         If a node cannot be timed, or is of a kind that is not modeled.
     """
-    files = rank_files(path)
-    ranks, groups, lost = [], dict[str, set[int]](), 0
+    files = rank_files(path, files)
+    ranks, groups, lost, alone, unsized = [], dict[str, set[int]](), 0, 0, 0
     for rank, file in enumerate(files):
         nodes = _Nodes(file, len(files))
         for node in _nodes(file):
             nodes.add(node)
         ranks.append(nodes.steps())
-        lost += nodes.lost
+        lost, alone, unsized = lost + nodes.lost, alone + nodes.alone, unsized + nodes.unsized
         for step in ranks[-1]:
             if step.kind not in ("calc", "send", "recv"):
                 groups.setdefault(step.group, set()).add(rank)
@@ -64,6 +72,11 @@ def read(path: Path) -> Trace:
         "record who called"
     )
     notes = [note] if lost else []
+    if alone:
+        notes.append(f"{alone:,} collectives and messages take as long as recorded: no other "
+                     "rank's file is here")  # fmt: skip
+    if unsized:
+        notes.append(f"{unsized:,} collectives do not say their bytes, and count as 0 bytes")
     if len(files) == 1 and groups:
         notes.append("collectives take no time, so that times are too low: no other rank's file is "
                      "here")  # fmt: skip
@@ -98,10 +111,18 @@ def _binary_nodes(file: Path) -> Iterator[Mapping[str, Any]]:
                 elif number == 10 and isinstance(value, bytes):
                     name, content = _attribute(value)
                     node["attr"][name] = content
+                elif number == 2 and isinstance(value, bytes):
+                    node["name"] = value.decode("utf-8", "replace")
                 elif number in (1, 3, 7) and isinstance(value, int):
                     node[{1: "id", 3: "kind", 7: "duration"}[number]] = value
             node["kind"] = _KINDS[node["kind"]] if node["kind"] < len(_KINDS) else "INVALID"
             yield node
+
+
+def _named(node: Mapping[str, Any]) -> str:
+    """Return the collective that the name of a kernel says, "" for none."""
+    match = _KERNEL.search(str(node.get("name", "")))
+    return _KERNELS[match[1].lower()] if match else ""
 
 
 def _attribute(data: bytes) -> tuple[str, Any]:
@@ -134,11 +155,15 @@ def _json_nodes(file: Path) -> Iterator[Mapping[str, Any]]:
         node, at = decoder.raw_decode(text, at)
         if not isinstance(node, dict):
             raise MalformedError("what is no object")
+        if "workload_graph" in node:
+            yield from (_graph_node(inner) for inner in node["workload_graph"])
+            continue
         if "type" not in node:  # the metadata
             continue
         yield {
             "id": int(node.get("id", 0)),
             "kind": str(node["type"]).removesuffix("_NODE"),
+            "name": str(node.get("name", "")),
             "duration": int(node.get("durationMicros", 0)),
             "data": [int(number) for number in node.get("dataDeps", [])],
             "control": [int(number) for number in node.get("ctrlDeps", [])],
@@ -146,6 +171,22 @@ def _json_nodes(file: Path) -> Iterator[Mapping[str, Any]]:
                 attribute["name"]: _json_value(attribute) for attribute in node.get("attr", [])
             },
         }
+
+
+def _graph_node(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a node of a graph as simulators take it, with types by number."""
+    number = int(node.get("NodeType", 0))
+    known = ("comm_type", "comm_size", "comm_tag", "comm_src", "comm_dst", "comm_root", "pg_name")
+    attr = {name: node[name] for name in (*known, "tid") if node.get(name) is not None}
+    return {
+        "id": int(node["Id"]),
+        "name": str(node.get("Name", "")),
+        "kind": _KINDS[number] if 0 <= number < len(_KINDS) else "INVALID",
+        "duration": int(node.get("runtime", 0)),
+        "data": [int(before) for before in node.get("data_deps", [])],
+        "control": [int(before) for before in node.get("ctrlDeps", node.get("ctrl_deps", []))],
+        "attr": {**attr, "is_cpu_op": int(bool(node.get("is_cpu_op")))},
+    }
 
 
 def _json_value(attribute: Mapping[str, Any]) -> Any:
@@ -162,6 +203,9 @@ class _Nodes:
         self.nodes: list[tuple[Step, Mapping[str, Any]]] = []
         self.numbers: dict[int, int] = {}
         self.lost = 0  #: control dependencies that are left out
+        self.alone = 0  #: calls whose other ranks have no file
+        self.unsized = 0  #: collectives that do not say their bytes
+        self.streams: dict[tuple[str, str], int] = {}
 
     def add(self, node: Mapping[str, Any]) -> None:
         where = f"{self.file}: node {node['id']}"
@@ -170,7 +214,13 @@ class _Nodes:
         if node["duration"] < 0:
             raise FileError(f"{where} takes {node['duration']} us, less than no time")
         self.numbers[node["id"]] = len(self.nodes)
-        self.nodes.append((self._step(node, where), node))
+        step = self._step(node, where)
+        attr = node["attr"]
+        place = "host" if attr.get("is_cpu_op") else "device", str(attr.get("tid", ""))
+        step.cpu = self.streams.setdefault(place, len(self.streams))
+        if step.kind != "calc":
+            step.takes = int(node["duration"]) * 1000
+        self.nodes.append((step, node))
 
     def _step(self, node: Mapping[str, Any], where: str) -> Step:
         kind, attr = node["kind"], node["attr"]
@@ -185,6 +235,12 @@ class _Nodes:
                     "long it takes (duration_micros)"
                 )
             return Step("calc", int(node["duration"]) * 1000)
+        if kind.startswith("COMM") and self.size == 1 and node["duration"]:
+            self.alone += 1
+            return Step("calc", int(node["duration"]) * 1000)
+        if kind == "COMM_COLL" and "comm_size" not in attr and (word := _named(node)):
+            self.unsized += 1
+            return Step(word, 0, 0, group=str(attr.get("pg_name") or ""))
         size = self._number(attr, "comm_size", where)
         if kind in ("COMM_SEND", "COMM_RECV"):
             word, peer = ("send", "comm_dst") if kind == "COMM_SEND" else ("recv", "comm_src")

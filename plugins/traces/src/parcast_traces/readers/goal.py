@@ -1,31 +1,29 @@
 """GOAL schedules, the text that LogGOPSim simulates: operations and what each requires.
 
-Format: LogGOPSim, ``src/LogGOPSim/txt2bin.re``. Times are in ns. A schedule is a graph, and a
-rank of a trace calls one thing after the other; `trace_of` starts whatever is ready before it
-waits for anything.
+Format: LogGOPSim, ``src/LogGOPSim/txt2bin.re``. Times are in ns. Ranks that the text leaves out do
+nothing.
 """
 
 from __future__ import annotations
 
-import heapq
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
-import attrs
-
-from parcast.errors import FileError, UnsupportedError, shorten
+from parcast.errors import FileError, shorten
+from parcast_traces.readers.playing import trace_of
+from parcast_traces.readers.schedules import ANY, Schedule, Step
 from parcast_traces.readers.text import lines
 from parcast_traces.trace.columns import Trace
-from parcast_traces.trace.rank_recorder import RankRecorder
-from parcast_traces.trace.recording import Recording
 
 #: A source or a tag that says any, as text and as the 32 bits of -1.
-ANY = -1
 _ANYS = {"-1", "4294967295"}
 
 #: No schedule has more ranks; a larger number is another file given by mistake.
 _MOST_RANKS = 1 << 24
+
+#: Ranks without steps cost memory, and no text.
+_MOST_IDLE = 1 << 16
 
 #: A graph is held whole, so that a longer text would take gigabytes of memory.
 _MOST_BYTES = 512 << 20
@@ -38,31 +36,6 @@ _OPERATION = re.compile(
     r"(?:\s+tag\s+(?P<tag>-?\d+))?(?:\s+cpu\s+(?P<cpu>\d+))?(?:\s+nic\s+(?P<nic>\d+))?"
 )
 _ORDER = re.compile(r"([a-zA-Z]\w*)\s+(i?requires)\s+([a-zA-Z]\w*)")
-
-
-@attrs.define(slots=True)
-class Step:
-    """One operation of a rank."""
-
-    kind: str  #: ``send``, ``recv`` or ``calc``; of other graphs also a collective
-    size: int  #: bytes, or ns
-    peer: int = ANY
-    tag: int = 0
-    cpu: int = 0
-    nic: int = 0
-    group: str = ""  #: of a collective; of all ranks if it has no name
-    ended: list[int] = attrs.field(factory=list)  #: steps that must have ended before
-    begun: list[int] = attrs.field(factory=list)  #: steps that must have begun before
-
-
-@attrs.frozen
-class Schedule:
-    """The operations of all ranks."""
-
-    where: str
-    ranks: tuple[list[Step], ...] = attrs.field(repr=False)
-    groups: Mapping[str, list[int]] = attrs.field(factory=dict)  #: the ranks in each
-    notes: tuple[str, ...] = ()
 
 
 def read(path: Path) -> Trace:
@@ -117,15 +90,15 @@ def _statements(path: Path) -> Iterator[tuple[str, str]]:
 class _Parser:
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.ranks: list[list[Step]] = []
-        self.seen: set[int] = set()
+        self.size = 0
+        self.ranks: dict[int, list[Step]] = {}
         self.open: list[Step] | None = None
         self.labels: dict[str, int] = {}
         self.orders: list[tuple[str, str, bool, str]] = []
 
     def take(self, where: str, text: str) -> None:
         """Read one line."""
-        if not self.ranks:
+        if not self.size:
             self._size(where, text)
         elif self.open is None:
             self._rank(where, text)
@@ -145,17 +118,17 @@ class _Parser:
         if not match or not 0 < int(match[1]) <= _MOST_RANKS:
             raise FileError(f"{where}: a schedule begins with num_ranks and how many, not "
                             f"{shorten(text)!r}")  # fmt: skip
-        self.ranks = [[] for _ in range(int(match[1]))]
+        self.size = int(match[1])
 
     def _rank(self, where: str, text: str) -> None:
         match = re.fullmatch(r"rank\s+(\d{1,9})\s*\{(\s*\})?", text)
         if not match:
             raise FileError(f"{where}: {shorten(text)!r} stands outside any rank")
         rank = int(match[1])
-        if rank >= len(self.ranks) or rank in self.seen:
-            reason = "comes twice" if rank in self.seen else f"is not below {len(self.ranks)}"
+        if rank >= self.size or rank in self.ranks:
+            reason = "comes twice" if rank in self.ranks else f"is not below {self.size}"
             raise FileError(f"{where}: rank {rank} {reason}")
-        self.seen.add(rank)
+        self.ranks[rank] = []
         self.open = None if match[2] else self.ranks[rank]
 
     def _step(self, where: str, fields: dict[str, str | None]) -> None:
@@ -168,9 +141,9 @@ class _Parser:
         step = Step(kind, int(size or 0))
         if peer is not None:
             step.peer = ANY if kind == "recv" and peer in _ANYS else int(peer)
-            if step.peer >= len(self.ranks) or step.peer < ANY:
+            if step.peer >= self.size or step.peer < ANY:
                 raise FileError(f"{where}: there is no rank {peer}, only 0 to "
-                                f"{len(self.ranks) - 1}")  # fmt: skip
+                                f"{self.size - 1}")  # fmt: skip
         tag = fields["tag"] or "0"
         step.tag = ANY if kind == "recv" and tag in _ANYS else int(tag)
         step.cpu, step.nic = int(fields["cpu"] or 0), int(fields["nic"] or 0)
@@ -192,108 +165,17 @@ class _Parser:
         self.open, self.labels, self.orders = None, {}, []
 
     def whole(self) -> Schedule:
-        if not self.ranks:
+        if not self.size:
             raise FileError(f"{self.path} is empty; a schedule begins with num_ranks")
         if self.open is not None:
             raise FileError(f"{self.path} ends inside a rank, without '}}'; is it cut off?")
-        if len(self.seen) < len(self.ranks):
-            lost = next(rank for rank in range(len(self.ranks)) if rank not in self.seen)
-            raise FileError(f"{self.path}: rank {lost} of 0 to {len(self.ranks) - 1} is missing")
-        return Schedule(str(self.path), tuple(self.ranks))
-
-
-def trace_of(schedule: Schedule) -> Trace:
-    """Return a schedule as a trace without times.
-
-    Raises
-    ------
-    TraceError
-        If no run can have left it.
-    UnsupportedError
-        If a receive names no source or no tag, or steps require each other in a cycle.
-    """
-    recording = Recording(len(schedule.ranks), schedule.where)
-    for name, members in schedule.groups.items():
-        recording.communicator(name, members)
-    for recorder, steps in zip(recording.ranks, schedule.ranks, strict=True):
-        _Order(recorder, steps, schedule.where).play()
-    notes = [
-        *schedule.notes,
-        "a rank starts what is ready before it waits, in the order of the file",
-    ]
-    if any(step.cpu for steps in schedule.ranks for step in steps):
-        notes.append("the processors of a rank are one: what they compute adds up")
-    return recording.trace(timed=False, tick=1e-9, notes=tuple(notes))
-
-
-class _Order:
-    """The steps of a rank, one after the other."""
-
-    def __init__(self, recorder: RankRecorder, steps: list[Step], where: str) -> None:
-        self.recorder, self.steps, self.where = recorder, steps, where
-        self.clock = 0.0
-        self.open: set[int] = set()  #: messages that are not known to have come or gone
-        self.missing = [len(step.ended) + len(step.begun) for step in steps]
-        self.later: list[list[int]] = [[] for _ in steps]
-        for number, step in enumerate(steps):
-            for before in (*step.ended, *step.begun):
-                self.later[before].append(number)
-        self.free: list[int] = []  #: to be begun without waiting
-        self.waiting: list[int] = []  #: whose requirements are begun, but not all ended
-
-    def play(self) -> None:
-        """Record all steps."""
-        for number, missing in enumerate(self.missing):
-            if not missing:
-                self._ready(number)
-        for _ in self.steps:
-            self._begin(self._next())
-        if self.open:
-            self._wait(sorted(self.open))
-        self.recorder.local("finalize", self.clock, self.clock)  # after what is computed last
-
-    def _ready(self, number: int) -> None:
-        needs = self.open.intersection(self.steps[number].ended)
-        heapq.heappush(self.waiting if needs else self.free, number)
-
-    def _next(self) -> int:
-        if self.free:
-            return heapq.heappop(self.free)
-        if not self.waiting:
-            raise UnsupportedError(
-                f"{self.where}: rank {self.recorder.rank} has steps that require each other in a "
-                "cycle, so none can begin"
-            )
-        number = heapq.heappop(self.waiting)
-        if needs := self.open.intersection(self.steps[number].ended):
-            self._wait(sorted(needs))
-        return number
-
-    def _wait(self, numbers: list[int]) -> None:
-        self.recorder.wait("waitall", self.clock, self.clock, numbers)
-        self.open.difference_update(numbers)
-
-    def _begin(self, number: int) -> None:
-        step, clock = self.steps[number], self.clock
-        if step.kind == "calc":
-            self.clock += step.size
-        elif step.kind == "send":
-            self.recorder.send("isend", clock, clock, step.peer, step.size, step.tag,
-                               request=number)  # fmt: skip
-        elif step.kind != "recv":
-            self.recorder.collective(f"i{step.kind}", clock, clock, step.size, step.group or 0,
-                                     step.peer, request=number)  # fmt: skip
-        elif ANY in (step.peer, step.tag):
-            raise UnsupportedError(
-                f"{self.where}: {self.recorder.place}: a receive names no source or no tag, and "
-                "a message graph has fixed edges; use 'parcast perturb replay'"
-            )
-        else:
-            self.recorder.receive("irecv", clock, clock, step.peer, step.tag, room=step.size,
-                                  request=number)  # fmt: skip
-        if step.kind != "calc":
-            self.open.add(number)
-        for later in self.later[number]:
-            self.missing[later] -= 1
-            if not self.missing[later]:
-                self._ready(later)
+        idle, last = self.size - len(self.ranks), max(self.ranks, default=-1)
+        if last < self.size - 1:
+            raise FileError(f"{self.path}: rank {last + 1} of 0 to {self.size - 1} is missing; is "
+                            "the end cut off?")  # fmt: skip
+        if idle > _MOST_IDLE:
+            raise FileError(f"{self.path}: {idle:,} of {self.size:,} ranks have no steps; is it "
+                            "cut off?")  # fmt: skip
+        note = f"{idle:,} of {self.size:,} ranks have no steps in the schedule, and do nothing"
+        ranks = tuple(self.ranks.get(rank, []) for rank in range(self.size))
+        return Schedule(str(self.path), ranks, notes=(note,) if idle else ())

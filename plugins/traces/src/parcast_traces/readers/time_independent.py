@@ -20,8 +20,8 @@ from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.recording import Recording
 
 
-def read(path: Path) -> Trace:
-    """Return the trace in a file, or in the files that an index lists.
+def read(path: Path, files: Sequence[Path] = ()) -> Trace:
+    """Return the trace in a file, in the files that an index lists, or in several files.
 
     Raises
     ------
@@ -30,9 +30,16 @@ def read(path: Path) -> Trace:
     TraceError
         If no run can have left it.
     """
-    files, ranks, wild = list(_files(path)), set[int](), False
-    for rank, words, _ in _actions(files):
+    ranks, wild = set[int](), False
+    listed = (action_file for file in files or [path] for action_file in _files(file))
+    files = list(dict.fromkeys(listed))
+    begins: dict[int, str] = {}
+    for rank, words, where in _actions(files):
         ranks.add(rank)
+        if len(files) > 1 and words[0].lower() == "init" and rank in begins:
+            raise FileError(f"{where}: rank {rank} begins here and at {begins[rank]}: these are "
+                            "traces of several runs; give one of them")  # fmt: skip
+        begins.setdefault(rank, where)
         wild = wild or (words[0].lower() in RECEIVES and "-" in "".join(words[1:]))
     if not ranks:
         raise FileError(f"{path} has no actions")
@@ -101,8 +108,9 @@ def _files(path: Path) -> Iterator[Path]:
         return
     for line, text in lines(path):
         if text and not text.startswith("#"):
-            file = path.parent / text
-            if not _is_file(file):
+            places = (path.parent / text, path.parent / Path(text).name)
+            file = next((place for place in places if _is_file(place)), None)
+            if file is None:
                 raise FileError(f"{path}:{line}: there is no file {text[:80]!r}")
             yield file
 

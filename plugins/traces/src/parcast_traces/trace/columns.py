@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from mmap import MADV_DONTNEED, mmap
 from typing import Any
 
@@ -72,6 +73,8 @@ class Trace:
     checked: bool = True  #: messages have both sides, and collectives all their ranks
     modeled: bool = False  #: times of a machine's model: clocks begin with the run
     notes: tuple[str, ...] = ()
+    about: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+    """What its file says of itself, as ``parcast show`` prints it."""
     mapped: mmap | None = attrs.field(default=None, repr=False)  #: a file, behind the tables
 
     def release(self) -> None:

@@ -7,6 +7,7 @@ argument, one where it returns. Requests are small numbers that are used again.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ _TYPES = ("sendtype", "datatype", "recvtype")
 _MAKES = {"comm_split": "oldcomm", "comm_dup": "oldcomm"}
 
 
-def read(path: Path) -> Trace:
+def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     """Return the trace of which this is one rank's file.
 
     Raises
@@ -48,7 +49,7 @@ def read(path: Path) -> Trace:
     UnsupportedError
         If something is not said, such as whose message a receive got.
     """
-    files = rank_files(path)
+    files = rank_files(path, files)
     comms, requests_of = Communicators(len(files)), [_Requests() for _ in files]
     starts: list[int] = []
     for rank, file in enumerate(files):

@@ -1,0 +1,213 @@
+"""Read trace files of public repositories and compare what is read with an independent count.
+
+    uv run python experiments/trace-files/table.py CLONES -o trace-files.md
+
+CLONES has git repositories called ``owner+name``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import re
+import resource
+import subprocess
+import tempfile
+import time
+from decimal import Decimal
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from parcast.errors import ParcastError
+from parcast_traces.readers import read_trace
+from parcast_traces.trace.calls import ALL
+from parcast_traces.trace.columns import BYTES, KIND
+from parcast_traces.workload import workload
+
+#: Which files of a repository are traces, and whose companions must lie beside them.
+WANTED = {
+    "facebookresearch+HolisticTraceAnalysis": r"tests/data/.*\.json(\.gz)?$",
+    "mlcommons+chakra": r"tests/data/.*\.t?gz$",
+    "simgrid+simgrid": r"smpi/replay(_multiple\w*)?/(split_traces|(?!CMake|actions\d)[^/]*\.txt)$",
+    "spcl+LogGOPSim": r"\.goal$",
+    "spcl+LogGOPSim2": r"\.goal$|schedgen/.*(\.tar\.gz|rank-0\.txt)$",
+    "spcl+atlahs": r"\.goal$|liballprof-samples/.*rank-0\.txt$",
+}
+WIDTHS = {"Float": 4, "Double": 8, "Half": 2, "BFloat16": 2, "Int": 4, "Long": 8, "Byte": 1}
+DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
+
+
+def git(clone: Path, *words: str) -> bytes:
+    """Return what git prints."""
+    command = ["git", "-C", str(clone), *words]
+    return subprocess.run(command, capture_output=True, check=True).stdout  # noqa: S603
+
+
+def materialised(clone: Path, wanted: str, folder: Path) -> list[tuple[str, Path]]:
+    """Write the wanted files of a repository, and those beside them, into a folder."""
+    listed = git(clone, "ls-tree", "-r", "-l", "HEAD").decode(errors="replace").splitlines()
+    sizes = {line.split("\t")[1]: line.split()[3] for line in listed if "\t" in line}
+    chosen = [path for path, size in sizes.items() if size != "BAD" and re.search(wanted, path)]
+    parents = {path.rpartition("/")[0] for path in chosen}
+    for path, size in sizes.items():
+        if size != "BAD" and any(path.startswith(f"{parent}/") for parent in parents):
+            try:
+                content = git(clone, "show", f"HEAD:{path}")
+            except subprocess.CalledProcessError:  # its content is not in this clone
+                continue
+            file = folder / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+    return [(path, folder / path) for path in sorted(chosen) if (folder / path).is_file()]
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file, unpacked."""
+    data = path.read_bytes()
+    return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode(errors="replace")
+
+
+def profile_counted(path: Path) -> dict[str, str]:
+    """Return kernels, copies and fills of a profile, by their own durations, and those of NCCL."""
+    data = json.loads(text_of(path), parse_float=Decimal)
+    counts: dict[str, list[int]] = {}
+    for event in data["traceEvents"]:
+        kind = str(event.get("cat", "")).lower()
+        if event.get("ph") == "X" and kind in DEVICE and event.get("dur", -1) >= 0:
+            own = kind == "kernel" and re.match(r"[nr]ccl", event["name"], re.IGNORECASE)
+            label = "kernels that communicate" if own else kind
+            counts.setdefault(label, []).append(int(event["dur"] * 1000))
+    calls = [event["args"] for event in data["traceEvents"] if _is_call(event)]
+    facts = {}
+    if calls and len(calls) == len(counts.get("kernels that communicate", ())):
+        moved = sum(args["In msg nelems"] * WIDTHS[args["dtype"]] for args in calls)
+        facts["collectives"] = f"{len(calls):,} calls, {moved:,} bytes"
+    names = {"kernel": "kernels", "gpu_memcpy": "copies", "gpu_memset": "fills"}
+    for kind, taken in counts.items():
+        facts[names.get(kind, kind)] = f"{len(taken):,}, {Decimal(sum(taken)) / 10**9:.9f} s"
+    return facts
+
+
+def _is_call(event: dict[str, Any]) -> bool:
+    return event.get("cat") == "kernel" and "Collective name" in event.get("args", {})
+
+
+def lines_counted(path: Path, pattern: str) -> dict[str, str]:
+    """Return how many lines send."""
+    return {"sends": f"{len(re.findall(pattern, text_of(path), re.MULTILINE)):,}"}
+
+
+def counted(path: Path, kind: str) -> dict[str, str]:
+    """Return the facts that can be counted without a reader."""
+    if "Kineto" in kind:
+        return profile_counted(path)
+    if kind == "GOAL":
+        return lines_counted(path, r"^\s*(?:\w+\s*:\s*)?send\b")
+    if "SimGrid" in kind and re.match(r"\s*\d", text_of(path)):
+        return lines_counted(path, r"^\s*\d+\s+(?:i?s?send|i[sb]send|bsend)\b")
+    return {}
+
+
+def read_one(path: Path) -> dict[str, Any]:
+    """Read a file; what it says, the facts compared, and what it took."""
+    began, how = time.process_time(), "read"
+    try:
+        try:
+            trace = read_trace(path)
+        except ParcastError as error:
+            if "--assume-alike" not in str(error):
+                raise
+            trace, how = read_trace(path, assume_alike=True), "read, assumed alike"
+    except ParcastError as error:
+        seconds = time.process_time() - began
+        return {
+            "memory": most_memory(),
+            "how": f"refused: {str(error).replace(str(path), '')}",
+            "seconds": seconds,
+        }
+    seconds = time.process_time() - began
+    memory = most_memory()  # before the count, which holds the whole file
+    data = workload(trace, path).data
+    work = data.get("work", {})
+    stated = dict(work) if isinstance(work, dict) else {}
+    events = data.get("events", {})
+    if isinstance(events, dict):
+        sends = [int(str(n).replace(",", "")) for name, n in events.items() if "send" in name]
+        stated["sends"] = f"{sum(sends):,}"
+    if isinstance(work, dict):  # of one rank, for which others may be alike
+        rows = trace.events.whole[: trace.events.offsets[1], KIND] >= ALL
+        moved = trace.events.times[: trace.events.offsets[1], BYTES][rows].sum()
+        stated["collectives"] = f"{rows.sum():,} calls, {moved:,.0f} bytes"
+    facts = []
+    for name, value in counted(path, data["format"]).items():
+        same = stated.get(name, "0") == value
+        facts.append(f"{name} {value}" if same else f"**{name} {stated.get(name)}, not {value}**")
+    return {
+        "how": how, "format": data["format"], "facts": "; ".join(facts), "seconds": seconds,
+        "memory": memory, "ranks": trace.size, "events": trace.count,
+    }  # fmt: skip
+
+
+def most_memory() -> int:
+    """Return the most memory that this process has had, in KiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def measured(path: Path) -> dict[str, Any]:
+    """Read a file, and measure the memory of this process."""
+    before = most_memory()
+    try:
+        found = read_one(path)
+    except Exception as error:  # noqa: BLE001  (a defect: the page has to show it)
+        return {"how": f"**failed: {error!r}**", "seconds": 0.0}
+    return {**found, "memory": max(found["memory"] - before, 0) / 1024}
+
+
+def row(path: Path) -> dict[str, Any]:
+    """Read a file in a process of its own, whose memory is its own."""
+    with get_context("fork").Pool(1) as pool:
+        return pool.apply(measured, (path,))
+
+
+def cells(repository: str, name: str, path: Path, commit: str) -> list[str]:
+    """Return the row of a file."""
+    found = row(path)
+    how = " ".join(found["how"].split()).replace("|", "\\|")
+    return [
+        repository.replace("+", "/"), name, commit[:8], f"{path.stat().st_size:,}",
+        found.get("format", ""), how[:240], str(found.get("ranks", "")),
+        str(found.get("events", "")), found.get("facts", ""), f"{found['seconds']:.2f}",
+        f"{found.get('memory', 0):.0f}",
+    ]  # fmt: skip
+
+
+def main() -> None:
+    """Write the page, or read one file for it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("clones", type=Path)
+    parser.add_argument("-o", "--output", type=Path, default=Path("trace-files.md"))
+    options = parser.parse_args()
+    head = ["repository", "path", "commit", "bytes", "format", "outcome", "ranks", "events",
+            "facts that an independent count says too", "s", "MiB"]  # fmt: skip
+    rows = []
+    for repository, wanted in WANTED.items():
+        clone = options.clones / repository
+        clone = clone / "repo" if (clone / "repo").is_dir() else clone
+        if not clone.is_dir():
+            continue
+        commit = git(clone, "rev-parse", "HEAD").decode().strip()
+        with tempfile.TemporaryDirectory() as folder:
+            for name, path in materialised(clone, wanted, Path(folder)):
+                rows.append(cells(repository, name, path, commit))
+                print(rows[-1][1], rows[-1][5][:100], rows[-1][8][:80], flush=True)
+    taken = sum(row[5].startswith("read") for row in rows)
+    wrong = sum("**" in row[8] or "**" in row[5] for row in rows)
+    lines = [f"{len(rows)} files, {taken} read, {wrong} with a fact that differs.", ""]
+    lines += ["| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *rows)]
+    options.output.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""What a user names as a trace: files, folders, patterns and archives, packed or not."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from parcast.cli import main
+from parcast.errors import FileError
+from parcast_traces.readers import read_trace, unpacking
+
+TIT = "0 init\n0 compute 1e6\n0 send 1 0 1e3\n1 init\n1 recv 0 0 1e3\n0 finalize\n1 finalize\n"
+RANKS = {
+    "run-0.txt": "0 init\n0 compute 1e6\n0 send 1 0 1e3\n0 finalize\n",
+    "run-1.txt": "1 init\n1 recv 0 0 1e3\n1 finalize\n",
+}
+
+
+def zstd(data: bytes) -> bytes:
+    return pytest.importorskip("zstandard").compress(data)
+
+
+PACKINGS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd}
+
+
+def archive(files: dict[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as opened:
+        for name, text in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(text)
+            opened.addfile(member, io.BytesIO(text.encode()))
+    return buffer.getvalue()
+
+
+def facts(path: Path) -> tuple[object, ...]:
+    trace = read_trace(path)
+    return trace.size, trace.count, trace.ends.tolist(), trace.about["format"]
+
+
+@pytest.fixture
+def plain(tmp_path):
+    path = tmp_path / "plain.tit"
+    path.write_text(TIT)
+    return facts(path)
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_a_packed_file_is_read_as_it_is_unpacked(tmp_path, plain, packing):
+    path = tmp_path / f"run.tit.{packing}"
+    path.write_bytes(PACKINGS[packing](TIT.encode()))
+    assert facts(path) == plain
+    assert read_trace(path).where == str(path)
+    half = PACKINGS[packing](TIT[:40].encode()), PACKINGS[packing](TIT[40:].encode())
+    path.write_bytes(b"".join(half))  # as `cat` joins them
+    assert facts(path) == plain
+
+
+@pytest.mark.parametrize("packing", [*PACKINGS, None])
+def test_folders_patterns_and_archives_are_the_files_in_them(tmp_path, plain, packing):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    pack, suffix = (PACKINGS[packing], f".{packing}") if packing else (bytes, "")
+    for name, text in RANKS.items():
+        (folder / (name + suffix)).write_bytes(pack(text.encode()))
+    (folder / "README.md").write_text("of a run")
+    assert facts(folder) == facts(folder / "run-?.*") == plain
+    assert read_trace(folder).about["files that are no traces"] == "README.md"
+    index = folder / "index"  # as it stands in SimGrid's examples: from the folder above
+    index.write_text("".join(f"run/{name}\n" for name in RANKS))
+    if not packing:
+        assert facts(index) == plain
+    (tmp_path / "run.tar").write_bytes(pack(archive(RANKS)))
+    assert facts(tmp_path / "run.tar") == plain
+
+
+def test_the_content_says_the_format_and_the_suffix_only_hints(tmp_path, plain):
+    for name in ("run", "run.dat", "run.json", "run.goal", "run.otf2"):
+        (tmp_path / name).write_text(TIT)
+        assert facts(tmp_path / name) == plain
+    (tmp_path / "note.dat").write_text("nothing of a trace")
+    with pytest.raises(FileError, match=r"it begins as no format .* the suffix '.dat'"):
+        read_trace(tmp_path / "note.dat")
+
+
+def test_files_of_one_run_lie_beside_a_packed_one(tmp_path):
+    files = Path(__file__).parents[2] / "perturb" / "tests" / "files" / "dumpi"
+    for file in files.glob("*.txt"):
+        (tmp_path / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+    assert facts(tmp_path / "calls-0002.txt.gz") == facts(files / "calls-0000.txt")
+
+
+def test_what_is_no_trace_or_several_is_refused(tmp_path):
+    with pytest.raises(FileError, match="no file matches it"):
+        read_trace(tmp_path / "run-*.json")
+    with pytest.raises(FileError, match="0 files, and none is of a trace"):
+        read_trace(tmp_path)
+    (tmp_path / "a.tit").write_text(TIT)
+    (tmp_path / "b.tit").write_text(TIT)
+    with pytest.raises(FileError, match=r"b.tit:1: rank 0 begins here and at .*a.tit:1"):
+        read_trace(tmp_path)
+    (tmp_path / "b.tit").write_text("num_ranks 1\nrank 0 { }\n")
+    with pytest.raises(FileError, match=r"several formats: a.tit .* b.tit \(GOAL\)"):
+        read_trace(tmp_path)
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_damaged_packed_files_are_one_sentence(tmp_path, packing):
+    data = PACKINGS[packing](TIT.encode() * 200)
+    path = tmp_path / f"run.tit.{packing}"
+    for damaged in (data[:-12], data[:20], data[:12] + b"\xff" * 9 + data[21:]):
+        path.write_bytes(damaged)
+        with pytest.raises(FileError, match=f"run.tit.{packing}"):
+            read_trace(path)
+
+
+def test_errors_name_the_packed_file(tmp_path):
+    path = tmp_path / "run.tit.gz"
+    path.write_bytes(gzip.compress(b"0 init\n0 jump\n"))
+    with pytest.raises(FileError) as error:
+        read_trace(path)
+    assert str(error.value).startswith(f"{path}:2: there is no action 'jump'")
+    (tmp_path / "run.tgz").write_bytes(gzip.compress(archive({"x/run.tit": "0 init\n0 jump\n"})))
+    with pytest.raises(FileError, match=r"run\.tgz/x/run\.tit:2"):
+        read_trace(tmp_path / "run.tgz")
+
+
+def test_bombs_are_left_before_they_are_unpacked(tmp_path, monkeypatch):
+    path, target = tmp_path / "bomb.goal.gz", tmp_path / "target"
+    path.write_bytes(gzip.compress(b"\0" * (64 << 20)))
+    with pytest.raises(FileError, match="begins as no format"):
+        read_trace(path.rename(tmp_path / "bomb.gz"))
+    path.write_bytes(gzip.compress(b"num_ranks 1\n" + b" \n" * (8 << 20)))
+    with pytest.raises(FileError, match="has more than 1 MiB unpacked"):
+        unpacking.unpack(path, target, 1 << 20)
+    assert target.stat().st_size <= 1 << 20
+    deep = {f"{number}.txt": "" for number in range(40)}
+    (tmp_path / "many.tar").write_bytes(archive(deep))
+    monkeypatch.setattr(unpacking, "_MOST_MEMBERS", 30)
+    with pytest.raises(FileError, match="has more than 30 files"):
+        read_trace(tmp_path / "many.tar")
+
+
+def test_no_member_of_an_archive_leaves_its_folder(tmp_path):
+    evil = {"../outside.txt": TIT, "/etc/absolute.tit": TIT, "._run.tit": "\0"}
+    path = tmp_path / "in" / "run.tar"
+    path.parent.mkdir()
+    path.write_bytes(archive(evil))
+    assert read_trace(path).size == 2
+    assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == ["run.tar"]
+
+
+def test_show_says_what_is_in_a_file(tmp_path, capsys):
+    path = tmp_path / "run.tit.gz"
+    path.write_bytes(gzip.compress(TIT.encode()))
+    assert main(["show", str(path)]) == 0
+    text = capsys.readouterr().out
+    for line in ("time-independent (SimGrid)", "ranks            2", "1 calls, 1,000 bytes",
+                 "1000000 operations of all ranks"):  # fmt: skip
+        assert line in text
+    assert main(["show", str(tmp_path / "run.*.gz")]) == 0
+    assert main(["show", str(tmp_path / "none.*.gz")]) == 2
