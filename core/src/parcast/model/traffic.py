@@ -1,13 +1,13 @@
 """What the messages of like processes take of their network, for models of its mean.
 
-What decides on a real network is its fullest link. So w, the part of all transfers that queues at
-one station, is what that link has to carry, over what all transfers would take one after the other:
-1 on a bus, 1/p where each process has a link of its own, 0 where nothing is shared.
+What decides on a real network is its fullest link. So w, the part of a transfer that queues at one
+station, is the one at which p processes that all send at once take as long as that link is busy:
+(1 - w) + p w transfers. That is 1 on a bus, and 0 where each process has a link of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -55,17 +55,36 @@ class Messages:
         return cls(sources=ranks[0], targets=ranks[1], sizes=kinds[2], counts=numbers)
 
 
-def traffic_of(messages: Messages, costs: Costs, processes: int) -> Traffic:
-    """Return what messages of so many processes take on a machine with these costs, in the mean."""
-    pairs = (messages.sources, messages.targets)
-    sizes, counts = messages.sizes, messages.counts
-    busy = costs.sending(sizes) + costs.receiving(sizes)
-    fixed = float(np.sum(counts * (busy + costs.latency(*pairs, sizes))))
-    transfer = float(np.sum(counts * costs.transfer(*pairs, sizes)))
-    seconds, fullest = _fullest(messages, costs)
-    level = min(1.0, seconds / transfer) if transfer else 0.0
-    total = Traffic(fixed=fixed, transfer=transfer, level=level, fullest=fullest)
-    return total * (1 / processes)
+def traffic_of(exchanges: Sequence[Messages], costs: Costs, processes: int) -> Traffic:
+    """Return what messages of so many processes take on a machine with these costs, in the mean.
+
+    Parameters
+    ----------
+    exchanges
+        Messages that are on the network together; those of one exchange are over before the next.
+    costs
+        What the machine charges.
+    processes
+        p.
+    """
+    total = Traffic(fixed=0.0, transfer=0.0, level=0.0)
+    busiest, busy = 0.0, 0.0
+    for messages in exchanges:
+        pairs, sizes = (messages.sources, messages.targets), messages.sizes
+        overheads = costs.sending(sizes) + costs.receiving(sizes)
+        fixed = float(np.sum(messages.counts * (overheads + costs.latency(*pairs, sizes))))
+        transfer = float(np.sum(messages.counts * costs.transfer(*pairs, sizes)))
+        seconds, link = _fullest(messages, costs)
+        busy += seconds
+        total = attrs.evolve(
+            total,
+            fixed=total.fixed + fixed / processes,
+            transfer=total.transfer + transfer / processes,
+            fullest=link if seconds > busiest else total.fullest,
+        )
+        busiest = max(busiest, seconds)
+    level = (busy / total.transfer - 1) / (processes - 1) if total.transfer and processes > 1 else 0
+    return attrs.evolve(total, level=min(1.0, max(0.0, level)))
 
 
 def _fullest(messages: Messages, costs: Costs) -> tuple[float, str]:

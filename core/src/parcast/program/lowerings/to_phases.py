@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -217,33 +218,34 @@ def _phase(
 def _traffic(timed: Unrolled, counts: Counts, costs: Costs) -> Traffic:
     """Return what all messages of the program take of a mean process.
 
-    Those of a pool are for nobody beforehand: they take what messages between nodes do.
+    What all exchange by ``sendrecv`` is over before what comes next begins. Messages of a pool are
+    for nobody beforehand: they take what those between nodes do.
     """
-    blocks = [block for block in timed.blocks if block.op in SENDS]
-    sources = [_ranks(block.ranks, timed.size) for block in blocks]
-    messages = float(counts.messages.mean()) - sum(map(len, sources)) / timed.size
-    sent, traffic = float(counts.bytes.mean()), Traffic(fixed=0.0, transfer=0.0, level=0.0)
-    if blocks:
-        columns = [
-            [np.broadcast_to(block.arguments[name], len(ranks)) for name in ("dst", "bytes")]
-            for block, ranks in zip(blocks, sources, strict=True)
-        ]
-        targets, sizes = (np.concatenate(column) for column in zip(*columns, strict=True))
-        known = Messages.of(np.concatenate(sources), targets, sizes)
-        sent -= float(sizes.sum()) / timed.size
-        traffic = traffic_of(known, costs, timed.size)
-    if messages < 1e-9:
+    repeats = Counter(id(block) for block in timed.blocks if block.op in SENDS)
+    blocks = {id(block): block for block in timed.blocks if block.op in SENDS}
+    exchanges, together = [], []
+    for key, block in blocks.items():
+        sources = np.arange(timed.size) if block.ranks is None else block.ranks
+        columns = (sources, block.arguments["dst"], block.arguments["bytes"], repeats[key])
+        if block.op == "sendrecv" and block.ranks is None:
+            exchanges.append(Messages.of(*columns))
+        else:
+            together.append(np.broadcast_arrays(*columns))
+    if together:
+        exchanges.append(Messages.of(*map(np.concatenate, zip(*together, strict=True))))
+    known = [float(messages.counts.sum()) for messages in exchanges]
+    sent = [float((messages.counts * messages.sizes).sum()) for messages in exchanges]
+    traffic = traffic_of(exchanges, costs, timed.size)
+    of_pools = float(counts.messages.mean()) - sum(known) / timed.size
+    if of_pools < 1e-9:
         return traffic
-    busy = costs.overhead + costs.overhead_receive + costs.startup
+    carried = float(counts.bytes.mean()) - sum(sent) / timed.size
+    overheads = costs.overhead + costs.overhead_receive + costs.startup
     return attrs.evolve(
         traffic,
-        fixed=traffic.fixed + messages * busy + sent * costs.overhead_per_byte,
-        transfer=traffic.transfer + sent * costs.per_byte,
+        fixed=traffic.fixed + of_pools * overheads + carried * costs.overhead_per_byte,
+        transfer=traffic.transfer + carried * costs.per_byte,
     )
-
-
-def _ranks(ranks: Any, size: int) -> Any:
-    return np.arange(size) if ranks is None else ranks
 
 
 def _own_overhead(counts: Counts, costs: Costs, traffic: Traffic | None) -> float:

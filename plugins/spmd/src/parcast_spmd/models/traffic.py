@@ -39,4 +39,4 @@ def traffic_in(phase: PhaseValues, query: Query) -> Traffic | None:
         phase.bytes / count,
         np.repeat([to_right, count - to_right], query.p),
     )
-    return traffic_of(messages, Costs.of(query, ["messages"], WHOLE_NETWORK), query.p)
+    return traffic_of([messages], Costs.of(query, ["messages"], WHOLE_NETWORK), query.p)
