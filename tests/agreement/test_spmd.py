@@ -117,3 +117,16 @@ def program(rank, size):
     query = Query(workload=workload, machine=REGISTRY.machine(table), p=p)
     reference = by_sweep(matched_program(query).unrolled, Costs.of(query, ("compute", "messages")))
     assert row.time == reference.time
+
+
+@pytest.mark.parametrize(("p", "time"), [(1, 4), (2, 8 * 1.5)])  # the later of two exponentials
+def test_spmd_has_phases_boosted_where_other_cores_are_idle(p, time):
+    table = {
+        "name": "boosted",
+        "processor": {"rate": 1, "boost": 2},
+        "nodes": {"count": 1, "cores": 2},
+        "network": {"startup": 0, "bandwidth": 1},
+    }
+    phases = {"name": "w", "phase": [{"serial": 8}]}
+    (row,) = REGISTRY.compare(phases, REGISTRY.machine(table), p=p, solvers="spmd").rows
+    assert row.time == time, row.message
