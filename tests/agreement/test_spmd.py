@@ -221,3 +221,16 @@ def test_w_is_what_the_fullest_link_carries_unless_it_is_stated(network, level, 
         (detail,) = row.details["phases"]
         expected = eval(level, {"p": p})
         assert detail["network_service"] == pytest.approx(expected * 0.25), detail
+
+
+@pytest.mark.parametrize(("p", "time"), [(1, 4), (2, 8 * 1.5)])  # the later of two exponentials
+def test_spmd_has_phases_boosted_where_other_cores_are_idle(p, time):
+    table = {
+        "name": "boosted",
+        "processor": {"rate": 1, "boost": 2},
+        "nodes": {"count": 1, "cores": 2},
+        "network": {"startup": 0, "bandwidth": 1},
+    }
+    phases = {"name": "w", "phase": [{"serial": 8}]}
+    (row,) = REGISTRY.compare(phases, REGISTRY.machine(table), p=p, solvers="spmd").rows
+    assert row.time == time, row.message

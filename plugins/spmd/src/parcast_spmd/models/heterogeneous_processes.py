@@ -24,7 +24,8 @@ def placement_of(query: Query) -> Placement | None:
 def _placement(query: Query) -> Placement | None:
     nodes, p = query.machine.nodes, query.p
     roomy = nodes.number is None or p <= nodes.number * nodes.cores
-    alike = all(group.weight == 1 for group in nodes.groups)
+    boosted = query.machine.processor.boost != 1
+    alike = not boosted and all(group.weight == 1 for group in nodes.groups)
     if roomy and alike and isinstance(query.mapping, str):
         return None
     placement = place(query)
