@@ -57,7 +57,7 @@ MORE = (
 
 @pytest.mark.parametrize("contention", ["none", "bus"])
 def test_the_time_is_that_of_the_net_written_out(contention):
-    """But for batches of one time that others of it cause, 13 of 4,000 on a bus, and it is noted."""
+    """But for batches of one time that others of it cause, 13 of 4,000 on a bus; it is noted."""
     loops, batches = 0, 0
     for seed in seeds(PROGRAMS):
         random = Random(seed)

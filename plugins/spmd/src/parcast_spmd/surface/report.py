@@ -122,7 +122,8 @@ def _single(advice: Advice, budget: Budget | None, threshold: float, width: int)
 
 def _describe(row: Row) -> str:
     speedup = "" if row.speedup is None else f", speedup {row.speedup:.4g}"
-    return f"p={row.p}, d={row.d}: {format_seconds(row.time or 0.0)}{speedup}, bottleneck {row.binding}"
+    time = format_seconds(row.time or 0.0)
+    return f"p={row.p}, d={row.d}: {time}{speedup}, bottleneck {row.binding}"
 
 
 def _within(advice: Advice, budget: Budget) -> str:
