@@ -32,13 +32,13 @@ def by_chance(random: Random) -> str:
     lines = ["def program(rank, size):"]
     for _ in range(random.randint(1, 4)):
         count, step = random.randint(1, 6), random.randint(1, 3)
-        body = [f"compute({random.randint(0, 8)} * (1 + rank % {random.randint(1, 3)}))"]
+        body = [f"elapse({random.randint(0, 8) / 8} * (1 + rank % {random.randint(1, 3)}))"]
         exchange = [f"send((rank + {step}) % size, 16)", f"recv((rank - {step}) % size)"]
         if random.random() < 0.4:
             exchange = [f"sendrecv((rank + {step}) % size, 16, (rank - {step}) % size)"]
         elif random.random() < 0.3:
             exchange = [f"isend((rank + {step}) % size, 16)", f"r = irecv((rank - {step}) % size)",
-                        f"compute({random.randint(1, 8)})", "waitall()"]  # fmt: skip
+                        f"elapse({random.randint(1, 8) / 8})", "waitall()"]  # fmt: skip
         if random.random() < 0.3:
             exchange.append(f"compute({random.randint(1, 9)})")
         lines.append(f"    for step in range({count}):")
@@ -57,7 +57,7 @@ MORE = (
 
 @pytest.mark.parametrize("contention", ["none", "bus"])
 def test_the_time_is_that_of_the_net_written_out(contention):
-    """But for batches of one time that others of it cause: 13 of 4,000 on a bus; noted."""
+    """But for batches of one time that others of it cause, 13 of 4,000 on a bus; it is noted."""
     loops, batches = 0, 0
     for seed in seeds(PROGRAMS):
         random = Random(seed)
