@@ -102,6 +102,22 @@ def test_costs_change_from_a_size_on(ends):
         )
 
 
+def test_a_message_of_less_efficiency_takes_up_more_of_its_links(ends):
+    sizes = [{"least": 4, "efficiency": 0.5}, {"least": 8, "efficiency": 2}]
+    sent = "if rank == 0:\n    send(1, {0})\nelse:\n    recv(0)"
+    both = "if rank < 2:\n    send(2, {0})\nelse:\n    recv(0)\n    recv(1)"
+    for n, taken_up in ((3, 3), (4, 8), (8, 4)):
+        for contention in ("none", "fair", "endpoint"):
+            costs = {"sizes": sizes, "contention": contention}
+            # both messages pass a port of one byte a second, where there is one
+            assert ends(sent.format(n), 2, **costs)[1] == 2 + taken_up
+            together = taken_up * (1 if contention == "none" else 2)
+            assert ends(both.format(n), 3, **costs)[2] == 2 + together
+    sizes = [{"least": 1, "efficiency": 0.5}]
+    assert ends(sent.format(4), 2, sizes=sizes, header=2)[1] == 2 + 12
+    assert ends(sent.format(4), 2, sizes=sizes, header=2, cores=2)[1] == 2 + 4
+
+
 def test_a_header_is_carried_between_nodes(ends):
     sent = "if rank == 0:\n    send(1, 3)\nelse:\n    recv(0)"
     assert ends(sent, 2, header=4) == [0, 9]

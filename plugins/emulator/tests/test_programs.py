@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
+import numpy as np
 import pytest
 
 import parcast_emulator
 from parcast import Query, Registry
 from parcast.errors import InvalidPointError
+from parcast.program.matching import matched_program
 from parcast.program.reader import read_source
 from parcast.testing import random_program, seeds
 from parcast_emulator import program_run
+from parcast_emulator.engines.ranks.arrays import program_of
 from parcast_emulator.program_run import compiled_run, process_run
 
 REGISTRY = Registry([parcast_emulator])
@@ -143,3 +149,40 @@ def test_what_only_processes_follow_is_refused_when_it_is_long():
     )
     (row,) = REGISTRY.compare(workload, FAIR | {"nic": {"sharing": "fcfs"}}, **asked).rows
     assert row.time == pytest.approx(30000 * 1e-6)
+
+
+SMALL_RUN = """
+import sys
+from parcast import Registry
+from parcast.program.reader import read_source
+
+ring = "def program(rank, size):\\n    sendrecv((rank + 1) % size, 1000, (rank - 1) % size)\\n"
+network = {"startup": 1e-6, "bandwidth": 1e9, "contention": "fair"}
+machine = {"name": "m", "processor": {"rate": 1e9}, "network": network}
+registry = Registry()
+workload = registry.workload(read_source(ring, "ring.py", "ring"))
+result = registry.compare(workload, registry.machine(machine), p=8, solvers="emulator.tc")
+print(result.rows[0].time, "numba" in sys.modules)
+"""
+
+
+def test_a_run_of_few_operations_does_not_load_numba():
+    done = subprocess.run(
+        [sys.executable, "-c", SMALL_RUN], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split()[1] == "False"
+
+
+@pytest.mark.parametrize("contention", ["fair", "endpoint"])
+def test_what_messages_cost_is_asked_once_for_each_pair_and_size(contention):
+    for seed in seeds(20):
+        drawn = random_program(seed, contention=contention, network=True)
+        costs, _ = program_run.costs_of(drawn.query)
+        matched = matched_program(drawn.query, pools=True)
+        columns, program = matched.columns, program_of(matched, costs)
+        if not len(program.latency):
+            continue
+        at = np.flatnonzero(columns.among(("send", "isend", "sendrecv")))
+        message = program.rank[at], columns.dst[at], columns.amount[at]
+        np.testing.assert_array_equal(program.latency[at], costs.latency(*message))
+        np.testing.assert_array_equal(program.transfer[at], costs.transfer(*message))

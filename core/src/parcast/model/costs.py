@@ -167,10 +167,18 @@ class Costs:
         return not (self.sizes or self.levels or self.header or self.fabric)
 
     def on_wire(self, src: Number, dst: Number, n: Number) -> Number:
-        """Return the bytes of a message, with its header between nodes."""
-        if not self.header:
+        """Return the bytes that a message takes up on its links.
+
+        Between nodes its header counts, and all is divided by the efficiency of its size.
+        """
+        expanded = any(size.expansion != 1 for size in self.sizes)
+        if not self.header and not expanded:
             return n
-        return n + np.where(self.placement.same_node(src, dst), 0, self.header)
+        within = self.placement.same_node(src, dst)
+        size = n + np.where(within, 0, self.header)
+        if not expanded:
+            return size
+        return size * np.where(within, 1, by_size(self.sizes, 1, "expansion", n))
 
     def latency(self, src: Number, dst: Number, n: Number) -> Number:
         """Return the seconds L from the end of sending ``n`` bytes to the first on the links."""

@@ -11,6 +11,7 @@ from parcast.model.machine import Machine, Network
 _SAYS: Mapping[str, Callable[[Network], bool]] = {
     "contention = 'fair'": lambda network: network.contention == "fair",
     "sizes": lambda network: bool(network.sizes),
+    "sizes.efficiency": lambda network: any(size.efficiency for size in network.sizes),
     "levels": lambda network: bool(network.levels),
     "header": lambda network: network.header > 0,
     "eager = 'waits'": lambda network: network.eager == "waits",

@@ -77,6 +77,8 @@ class NetworkSize:
     bandwidth: Bandwidth | None = None  #: of one message without contention
     overhead: Seconds | None = None  #: of the sender, per message
     overhead_receive: Seconds | None = None  #: of the receiver, per message
+    #: of the bytes that a message between nodes takes up on its links, those that it has
+    efficiency: Annotated[float, Unit("1", positive=True)] | None = None
 
 
 @attrs.frozen(kw_only=True)

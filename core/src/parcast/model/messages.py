@@ -27,6 +27,7 @@ class SizeCosts:
     per_byte: Number
     overhead: Number
     overhead_receive: Number
+    expansion: Number = 1  #: bytes on links for each byte of a message and its header
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -126,6 +127,7 @@ def sizes_of(network: Network, base: SizeCosts) -> tuple[SizeCosts, ...]:
             "per_byte": None if size.bandwidth is None else 1.0 / size.bandwidth,
             "overhead": size.overhead,
             "overhead_receive": size.overhead_receive,
+            "expansion": None if size.efficiency is None else 1.0 / size.efficiency,
         }
         changed = {name: value for name, value in stated.items() if value is not None}
         base = attrs.evolve(base, least=size.least, **changed)

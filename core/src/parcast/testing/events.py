@@ -521,13 +521,15 @@ class _Simulation:
         """Return the startup of a letter, the seconds of each byte, and its bytes."""
         costs, source, target = self.costs, letter.source, letter.target
         apart = self.node[source] != self.node[target]
-        size = letter.size + costs.header if apart else letter.size
+        steps = [step for step in costs.sizes if step.least <= letter.size]
+        size = letter.size
+        if apart:
+            size = (size + costs.header) * (steps[-1].expansion if steps else 1)
         for level in costs.levels:
             if level.instance[source] == level.instance[target]:
                 return level.startup, level.per_byte, size
         if not apart:
             return costs.local_startup, costs.local_per_byte, size
-        steps = [step for step in costs.sizes if step.least <= letter.size]
         far = steps[-1] if steps else costs
         return far.startup, far.per_byte, size
 

@@ -38,6 +38,7 @@ def with_more(network: Network, seed: int, cores: int, numbers: Numbers, fair: b
             bandwidth=some(mega / 4, 4 * mega),
             overhead=some(0.0, milli / 4),
             overhead_receive=some(0.0, milli / 2),
+            efficiency=some(0.5, 2.0),
         )
         for least in sorted(random.sample([1.0, *numbers.limits, 2 * numbers.limits[-1]], 2))
     )

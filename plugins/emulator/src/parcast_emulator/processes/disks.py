@@ -8,13 +8,9 @@ from typing import Any
 
 from parcast_emulator.cluster import Cluster
 from parcast_emulator.engines.servers import Servers
-from parcast_emulator.engines.service import access
 from parcast_emulator.engines.usage import BUSY, SERVED, WAITED, Usage
 from parcast_emulator.processes.clock import RUN, SERVE, Clock
 from parcast_emulator.processes.lines import FairLine, Line
-
-#: The kernel's own formula, called from plain Python.
-_access = getattr(access, "py_func", access)
 
 #: What orders requests of one time: earlier stages of a block's way first.
 BUS, OUT, INTO, CPU = range(4)
@@ -24,6 +20,10 @@ class Disks:
     """Accesses in the order of their calls, each then carried over its disk's bus."""
 
     def __init__(self, clock: Clock, cluster: Cluster, usage: Usage) -> None:
+        # numba takes longer to load than most runs without disks
+        from parcast_emulator.engines.service import access
+
+        self._access = getattr(access, "py_func", access)  # the kernel's own formula
         self.clock, self.cluster, self.usage = clock, cluster, usage
         self.servers = Servers.of(cluster)
         kind = FairLine if cluster.hardware.fair_bus else Line
@@ -37,7 +37,7 @@ class Disks:
         In the end ``done`` is called with when its bus began and ended it.
         """
         now, used = self.clock.now, self.usage.disk
-        start, end, _ = _access(self.cluster, self.servers, disk, now, offset, size)
+        start, end, _ = self._access(self.cluster, self.servers, disk, now, offset, size)
         used[BUSY, disk] += end - start
         used[WAITED, disk] += start - now
         used[SERVED, disk] += 1

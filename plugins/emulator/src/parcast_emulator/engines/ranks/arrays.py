@@ -136,7 +136,8 @@ def program_of(matched: Matched, costs: Costs) -> Program:
         np.bool_,
     )[columns.order] if columns.among(_ACCESSES).any() else np.empty(0, np.bool_)  # fmt: skip
     timed = matching.timed()
-    latency, transfer, receiving = _crossings(columns, rank, costs)
+    messages = _messages(columns, rank, costs)
+    latency, transfer, receiving = _crossings(columns, messages, costs)
     return Program(
         rank,
         columns.op,
@@ -152,26 +153,52 @@ def program_of(matched: Matched, costs: Costs) -> Program:
         columns.wait_request.copy() if costs.overhead_by == "message" else columns.wait_request,
         columns.wait_op,
         striped,
-        *_routes(columns, rank, costs),
+        *_routes(columns, messages, costs),
     )
 
 
-def _routes(columns: Columns, rank: Any, costs: Costs) -> tuple[Any, Any, Any]:
+class _Messages(NamedTuple):
+    """Where machines charge messages by who sends them to whom, and by their sizes."""
+
+    at: Any  #: their operations
+    source: Any
+    target: Any
+    size: Any  #: bytes
+    kind: Any  #: of each; messages of a kind have both ranks in common, and what sizes cost
+    example: Any  #: of each kind, the first of its messages
+
+    def examples(self) -> tuple[Any, Any, Any]:
+        """Return source, target and size of a message of each kind."""
+        return self.source[self.example], self.target[self.example], self.size[self.example]
+
+
+def _messages(columns: Columns, rank: Any, costs: Costs) -> _Messages | None:
+    """Return all messages, or None where they cost the same between any ranks."""
+    if costs.uniform and costs.contention != "fair":
+        return None
+    at = np.flatnonzero(columns.among(("send", "isend", "sendrecv")))
+    source, target, size = rank[at], columns.dst[at], columns.amount[at]
+    keys = source.astype(np.int64) * len(columns.offsets) + target
+    if costs.sizes:
+        least = [float(size.least) for size in costs.sizes]
+        keys = keys * (len(least) + 1) + np.searchsorted(least, size, side="right")
+    _, example, kind = np.unique(keys, return_index=True, return_inverse=True)
+    return _Messages(at, source, target, size, kind, example)
+
+
+def _routes(columns: Columns, messages: _Messages | None, costs: Costs) -> tuple[Any, Any, Any]:
     """Return the row of each message's route, the routes, and the bytes on them.
 
     A message that passes no link that it shares has no row.
     """
-    if costs.contention != "fair":
+    if costs.contention != "fair" or messages is None:
         return np.empty(0, np.int32), np.empty((0, 1), np.int32), np.empty(0)
-    messages = np.flatnonzero(columns.among(("send", "isend", "sendrecv")))
-    source, target, size = rank[messages], columns.dst[messages], columns.amount[messages]
-    pairs, row = np.unique(
-        source.astype(np.int64) * len(columns.offsets) + target, return_inverse=True
-    )
-    routes = costs.wiring().routes(*np.divmod(pairs, len(columns.offsets)))
+    at, source, target, size, kind, _ = messages
+    routes = costs.wiring().routes(*messages.examples()[:2])
     route, flowing = np.full(len(columns.op), NONE, np.int32), np.zeros(len(columns.op))
-    route[messages] = np.where(np.any(routes >= 0, axis=1)[row], row, NONE)
-    flowing[messages] = costs.on_wire(source, target, size)
+    row = np.where(np.any(routes >= 0, axis=1), np.arange(len(routes)), NONE)
+    route[at] = row[kind]
+    flowing[at] = costs.on_wire(source, target, size)
     return route, front_packed(routes), flowing
 
 
@@ -207,15 +234,17 @@ def _seconds(columns: Columns, rank: Any, striped: Any, costs: Costs) -> Floats:
     return seconds
 
 
-def _crossings(columns: Columns, rank: Any, costs: Costs) -> tuple[Floats, Floats, Floats]:
+def _crossings(
+    columns: Columns, messages: _Messages | None, costs: Costs
+) -> tuple[Floats, Floats, Floats]:
     """Return of each message its latency and transfer, and what it costs its receiver."""
-    if costs.uniform:
+    if costs.uniform or messages is None:
         return np.empty(0), np.empty(0), np.array([float(costs.overhead_receive)])
     latency, transfer = np.zeros(len(columns.op)), np.zeros(len(columns.op))
-    messages = np.flatnonzero(columns.among(("send", "isend", "sendrecv")))
-    source, target, size = rank[messages], columns.dst[messages], columns.amount[messages]
-    latency[messages] = costs.latency(source, target, size)
-    transfer[messages] = costs.transfer(source, target, size)
+    at, source, target, size, kind, _ = messages
+    latency[at] = costs.latency(*messages.examples())[kind]
+    per_byte = costs.transfer_per_byte(*messages.examples())[kind]
+    transfer[at] = costs.on_wire(source, target, size) * per_byte
     amounts = columns.amount if costs.sizes else 0.0
     receiving = np.array(costs.receiving(amounts), np.float64, ndmin=1)
     return latency, transfer, receiving
