@@ -95,11 +95,9 @@ def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, .
         _added(columns, program.matching.received_from, costs, calls, trace),
         costs.eager_limit,
         np.flatnonzero(trace.events.whole[:, NAME] == CODES["call"]),
-        *(
-            _spells(columns, calls, seconds, np.isin(operations, codes))
-            for codes in (_STORED_CODES, (CODE["pool"],))
-        ),
-        early_limit=early,
+        _spells(columns, calls, seconds, np.isin(operations, _STORED_CODES)),
+        _spells(columns, calls, seconds, operations == CODE["pool"]),
+        early,
     )
     return attrs.evolve(workload, kind="trace", content=content), decisions
 
