@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 import parcast_workloads
-from parcast import Query, Registry
+from parcast import Query, Registry, UnsupportedError
 from parcast.comparison.lowering import lower
+from parcast.model import WHOLE_NETWORK
 from parcast.model.costs import Costs
 from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
@@ -19,6 +20,8 @@ from parcast_perturb.machine_costs import Noise
 from parcast_perturb.perturbation import Perturbation, Semantics
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.solvers import Clocked, Options, lower_bound, upper_bound
+
+from .topologies import random_topology
 
 REGISTRY = Registry()
 SHIPPED = Registry([parcast_workloads]).workloads
@@ -47,6 +50,46 @@ def test_every_end_is_that_of_the_reference(eager, programs):
         assert done.parts.values() == pytest.approx(tuple(means), rel=1e-9, abs=1e-9), made.source
         low, high = lower_bound().solve(ready).time, upper_bound().solve(ready).time
         assert low <= reference.time <= high, made.source
+
+
+def on_network(seed, **choices):
+    """Return a program on a network that says all that a message graph follows, or a topology."""
+    topology = random_topology(seed) if seed % 2 else None
+    made = random_program(seed, contention="none", network=True, topology=topology, **choices)
+    network = attrs.evolve(made.machine.network, contention="none", overhead_by="call")
+    machine = attrs.evolve(made.machine, parts={**made.machine.parts, "network": network})
+    query = attrs.evolve(made.query, machine=machine)
+    costs = Costs.of(query, made.expanded.needs(), WHOLE_NETWORK)
+    return query, by_sweep(made.expanded, costs), made.source
+
+
+def test_sizes_levels_headers_topologies_and_eager_that_waits_are_those_of_the_reference(programs):
+    stated = set()
+    for seed in seeds(programs):
+        query, reference, source = on_network(seed, wildcards=seed % 3 == 0, pools=seed % 5 == 0)
+        network = query.machine.network
+        stated |= {"sizes"} if network.sizes else set()
+        stated |= {"levels"} if network.levels else set()
+        stated |= {"header"} if network.header else set()
+        stated |= {network.eager}
+        ready = lower(REGISTRY.lowerings, query, "trace")[0]
+        found = Clocked().solve(ready)
+        assert found.time == pytest.approx(reference.time, rel=1e-12, abs=1e-15), source
+        parts = reference.mean_parts.values()
+        assert found.parts.values() == pytest.approx(parts, rel=1e-9, abs=1e-9), source
+        low, high = lower_bound().solve(ready).time, upper_bound().solve(ready).time
+        assert low * (1 - 1e-12) <= reference.time <= high * (1 + 1e-12), source
+    assert stated == {"sizes", "levels", "header", "waits", "buffered"}
+
+
+def test_shared_links_and_waits_that_pay_by_message_are_refused_by_name(programs):
+    made = random_program(1, contention="none")
+    for key, text in (("contention", "fair"), ("overhead_by", "message")):
+        network = attrs.evolve(made.machine.network, paid_by="wire", **{key: text})
+        machine = attrs.evolve(made.machine, parts={**made.machine.parts, "network": network})
+        query = attrs.evolve(made.query, machine=machine)
+        with pytest.raises(UnsupportedError, match=f"{key}.*{text}"):
+            lower(REGISTRY.lowerings, query, "trace")
 
 
 def test_files_take_the_time_of_the_reference_at_every_p(programs):

@@ -68,13 +68,18 @@ def ran(trace, machine, added=None, replications=3):
     return float(middle.mean())
 
 
-def test_the_commands_answer_as_the_solver():
+@pytest.mark.parametrize("network", [False, True], ids=["plain", "network"])
+def test_the_commands_answer_as_the_solver(network):
     answered, refused = 0, 0
     for seed in seeds(CASES):
         trace, rng = work(seed), random.Random(seed)
         machine = random_machine(
-            seed, size=trace.size, contention=rng.choice([None, "none", "none", "none"])
-        ).machine
+            seed, size=trace.size, contention=rng.choice([None, "none", "none", "none"]),
+            network=network,
+        ).machine  # fmt: skip
+        if network and seed % 8:  # so that fewer are refused
+            by_call = attrs.evolve(machine.network, overhead_by="call")
+            machine = attrs.evolve(machine, parts={**machine.parts, "network": by_call})
         if rng.random() < 0.5:
             noise = Noise(
                 calls=rng.choice([None, "exp:1ms", "normal:0s,1ms", "2ms"]),
@@ -85,10 +90,14 @@ def test_the_commands_answer_as_the_solver():
         if isinstance(first, str):
             assert first == second, seed
             refused += 1
+        elif isinstance(second, str):
+            assert "states another overhead in network.sizes" in second, seed
+            assert machine.network.sizes
+            refused += 1
         else:
             assert second == pytest.approx(first, rel=1e-12), seed
             answered += 1
-    assert answered > CASES / 4  # of 100 some 62 or 76
+    assert answered > CASES / (8 if network else 4)  # of 100 some 62 or 76, and 25 on networks
     assert refused > CASES / 50
 
 

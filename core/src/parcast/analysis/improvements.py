@@ -146,7 +146,7 @@ def _improvement(
         name,
         time,
         1 - time / before,
-        parts.largest if parts else None,
+        (parts and parts.largest) or solved.outcome.prediction.binding,
         _worth(solved.question.query, name, before, time),
     )
 

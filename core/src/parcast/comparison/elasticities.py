@@ -75,8 +75,9 @@ class Elasticities:
 
     @property
     def largest(self) -> str | None:
-        """The number that most of the time scales with; None where none does."""
-        return next((path for path in self.parts if path != REST), None)
+        """The number that most of the time scales with; None where more scales with none."""
+        path = max(self.parts, key=self.parts.__getitem__, default=REST)
+        return None if path == REST else path
 
 
 def elasticities(

@@ -235,7 +235,8 @@ def _explained(row: Row, explained: Elasticities) -> Row:
     notes = row.notes
     if explained.step == COARSE_STEP:
         notes = (*notes, f"bottleneck: {_COARSE}")
-    return attrs.evolve(row, binding=explained.largest, details=details, notes=notes)
+    binding = explained.largest or row.binding
+    return attrs.evolve(row, binding=binding, details=details, notes=notes)
 
 
 def _finite(seconds: float | None) -> float | None:

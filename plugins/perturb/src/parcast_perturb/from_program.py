@@ -51,6 +51,11 @@ _RECEIVING = (CODE["recv"], CODE["irecv"], CODE["sendrecv"])
 
 NO_NETWORK = Recorded(latency=0.0, per_byte=0.0)
 
+#: What of a machine's network a message graph says; fair contention is refused below.
+FOLLOWS = (
+    "sizes", "levels", "header", "eager = 'waits'", "topology", "contention = 'fair'",
+)  # fmt: skip
+
 
 def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     """Return a program as a trace of a run without network, and what the machine adds to it.
@@ -61,7 +66,7 @@ def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, .
         If messages share a resource.
     """
     program = matched_program(query, pools=True)
-    costs = Costs.of(query, program.unrolled.needs())
+    costs = Costs.of(query, program.unrolled.needs(), FOLLOWS)
     _refuse(query, costs, program.unrolled)
     decisions = _timing_decisions(query, costs, program.unrolled)
     original = None
@@ -75,7 +80,8 @@ def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, .
     gaps = _gaps(columns, calls, seconds)
     rows = np.flatnonzero(gaps)
     computing = Perturbation(removed=(rows, gaps[rows]))
-    recorded = attrs.evolve(NO_NETWORK, eager_max=costs.eager_limit)
+    early = early_limit(costs)
+    recorded = attrs.evolve(NO_NETWORK, eager_max=costs.eager_limit, early_max=early)
     delays = propagate(trace, computing, recorded, "clocked", every_end=True)
     times = trace.events.times
     assert delays.ends is not None
@@ -86,15 +92,24 @@ def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, .
     operations = columns.op if original is None else original
     content = Traced(
         trace,
-        _added(columns, costs, calls, trace),
+        _added(columns, program.matching.received_from, costs, calls, trace),
         costs.eager_limit,
         np.flatnonzero(trace.events.whole[:, NAME] == CODES["call"]),
-        *(
-            _spells(columns, calls, seconds, np.isin(operations, codes))
-            for codes in (_STORED_CODES, (CODE["pool"],))
-        ),
+        _spells(columns, calls, seconds, np.isin(operations, _STORED_CODES)),
+        _spells(columns, calls, seconds, operations == CODE["pool"]),
+        early,
     )
     return attrs.evolve(workload, kind="trace", content=content), decisions
+
+
+def early_limit(costs: Costs) -> float:
+    """Return above how many bytes a message flies once its receive is posted."""
+    return -1.0 if costs.eager == "waits" else float(costs.eager_limit)
+
+
+def without_network(content: Traced) -> Recorded:
+    """Return the machine of a program's trace, on which messages take no time."""
+    return attrs.evolve(NO_NETWORK, eager_max=content.eager_limit, early_max=content.early_limit)
 
 
 def of_work(query: Query) -> Query:
@@ -281,7 +296,9 @@ def _spells(columns: Columns, calls: Ints, seconds: Floats, mask: Any) -> Spells
     return Spells(event[selected], after[selected], seconds[busy][selected])
 
 
-def _added(columns: Columns, costs: Costs, calls: Ints, trace: Trace) -> Floats:
+def _added(
+    columns: Columns, received_from: Ints, costs: Costs, calls: Ints, trace: Trace
+) -> Floats:
     """Return what the machine adds to each call, to its message and after its receipt."""
     op, rank = columns.op[calls], columns.rank_of(calls)
     rows = np.arange(len(calls)) + rank
@@ -290,6 +307,10 @@ def _added(columns: Columns, costs: Costs, calls: Ints, trace: Trace) -> Floats:
     ids = calls[sends]
     amount = columns.amount[ids]
     additions[rows, 0] = additions[rows, 2] = costs.overhead_receive
+    if costs.sizes:
+        taking = np.isin(op, (CODE["recv"], CODE["sendrecv"]))
+        received = columns.amount[received_from[calls[taking]]]
+        additions[rows[taking], 0] = additions[rows[taking], 2] = costs.receiving(received)
     additions[rows[sends], 0] = costs.sending(amount)
     additions[rows[timeless]] = 0.0
     if len(ids):

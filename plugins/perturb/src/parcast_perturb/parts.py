@@ -111,7 +111,9 @@ def _awaited(content: Traced, clocks: _Clocks) -> _Awaited:
     posted = np.where(
         whole[receive, KIND] == SENDRECV, clocks.clock[receive], clocks.start[receive]
     )
-    flight = np.where(late, np.maximum(clocks.clock[send], posted), clocks.clock[send])
+    early = content.eager_limit if content.early_limit is None else content.early_limit
+    delayed = times[send, BYTES] > early
+    flight = np.where(delayed, np.maximum(clocks.clock[send], posted), clocks.clock[send])
     arrival = flight + content.added[send, 1]
     after = np.where(whole[receive, KIND] == SENDRECV, content.added[receive, 2], 0.0)
     waits = _waits(content.trace)

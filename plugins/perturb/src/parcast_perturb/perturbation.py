@@ -82,6 +82,8 @@ class Recorded:
     latency: float | None = None  #: L
     per_byte: float | None = None  #: G
     eager_max: float = math.inf  #: a larger message's sender waits for its receiver
+    early_max: float | None = None
+    """A larger message flies once its receive is posted; None: as ``eager_max``."""
     message_costs: Any = attrs.field(
         default=None, repr=False
     )  #: see `Deltas.message_costs`; None: L and G of all

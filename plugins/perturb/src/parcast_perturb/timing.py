@@ -13,7 +13,7 @@ from parcast.model import Costs, Machine
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
 from parcast_traces.gaps import first_events
-from parcast_traces.trace.columns import END, NONE, OUT, START, Floats, Trace
+from parcast_traces.trace.columns import BYTES, END, NONE, OUT, START, Floats, Ints, Trace
 
 
 def time_on_machine(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
@@ -28,7 +28,7 @@ def time_on_machine(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
         If the trace has times, the machine lacks a number, or a message graph cannot say what it
         does.
     """
-    from parcast_perturb.from_program import NO_NETWORK, of_work
+    from parcast_perturb.from_program import of_work, without_network
     from parcast_traces.workload import Traced, workload
 
     if trace.timed:
@@ -42,7 +42,7 @@ def time_on_machine(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
     outcome = propagate(
         untimed,
         Perturbation(event=content.added),
-        attrs.evolve(NO_NETWORK, eager_max=content.eager_limit),
+        without_network(content),
         "clocked",
         every_end=True,
     )
@@ -55,11 +55,29 @@ def time_on_machine(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
     timed = attrs.evolve(
         untimed, events=attrs.evolve(untimed.events, times=times), where=trace.where
     )
-    return timed, _recording_machine(timed, Costs.of(work_query, ()))
+    return timed, _recording_machine(timed, work_query)
 
 
-def _recording_machine(trace: Trace, costs: Costs) -> Recorded:
-    """Return what the costs say of a run, in seconds."""
+def _recording_machine(timed: Trace, query: Query) -> Recorded:
+    """Return what the query's machine says of a run, in seconds.
+
+    Raises
+    ------
+    UnsupportedError
+        If calls cost otherwise from a size on.
+    """
+    from parcast_perturb.from_program import FOLLOWS, early_limit
+
+    sends = np.flatnonzero(timed.events.whole[:, OUT] != NONE)
+    costs = Costs.of(query, {"messages"} if len(sends) else (), FOLLOWS)
+    if any(
+        (size.overhead, size.overhead_receive) != (costs.overhead, costs.overhead_receive)
+        for size in costs.sizes
+    ):
+        raise UnsupportedError(
+            f"machine {query.machine.name!r} states another overhead in network.sizes, and a run "
+            "that is changed has one for all messages; leave it out there, or ask 'parcast compare'"
+        )
     return Recorded(
         overhead=costs.overhead,
         overhead_per_byte=costs.overhead_per_byte,
@@ -67,20 +85,25 @@ def _recording_machine(trace: Trace, costs: Costs) -> Recorded:
         latency=costs.startup,
         per_byte=costs.per_byte,
         eager_max=costs.eager_limit,
-        message_costs=_message_costs(trace, costs),
+        early_max=early_limit(costs),
+        message_costs=_message_costs(timed, sends, costs),
     )
 
 
-def _message_costs(trace: Trace, costs: Costs) -> Floats | None:
+def _message_costs(trace: Trace, sends: Ints, costs: Costs) -> Floats | None:
     """Return latency and time of a byte of each event's message; None: they are the same of all."""
-    sends = np.flatnonzero(trace.events.whole[:, OUT] != NONE)
     source = trace.events.rank_of(sends)
     target = trace.channels.target[trace.events.whole[sends, OUT]]
-    local = costs.placement.same_node(source, target)
     network = (costs.startup, costs.per_byte)
     within = (costs.local_startup, costs.local_per_byte)
-    if within == network or not local.any():
+    near = costs.placement.same_node(source, target)
+    if costs.uniform and (within == network or not near.any()):
         return None
     costs_by_event = np.tile(np.array(network), (trace.count, 1))
-    costs_by_event[sends[local]] = within
+    if len(sends):
+        size = trace.events.times[sends, BYTES]
+        per_byte = costs.transfer_per_byte(source, target, size)
+        header = (costs.on_wire(source, target, size) - size) * per_byte
+        costs_by_event[sends, 0] = costs.latency(source, target, size) + header
+        costs_by_event[sends, 1] = per_byte
     return costs_by_event

@@ -33,6 +33,8 @@ class Traced:
     starts: Any = attrs.field(default=None, repr=False)  #: events that end a warm-up
     io: Spells | None = attrs.field(default=None, repr=False)  #: at files
     fetching: Spells | None = attrs.field(default=None, repr=False)  #: of tasks of pools
+    early_limit: float | None = None
+    """A larger message flies once its receive is posted; None: as ``eager_limit``."""
 
     def check(self, query: Query) -> None:
         """Refuse a number of processes that is not the trace's own.

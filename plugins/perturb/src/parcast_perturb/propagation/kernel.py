@@ -82,13 +82,14 @@ def _free(table: Any, state: Any, rank: int, row: int) -> None:
 @step
 def _send(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int) -> None:
     kind = table.whole[row, KIND]
-    late = kind in (SSEND, ISSEND)
+    waits = late = kind in (SSEND, ISSEND)
     if kind in (SEND, ISEND, SENDRECV):
-        late = table.times[row, BYTES] > rules.eager_max
-    record = messages.send(table, deltas, state, rules, rank, row, late)
-    state.rank[rank, SENDING] = record if late else ABSENT
+        waits = table.times[row, BYTES] > rules.eager_max
+        late = table.times[row, BYTES] > rules.early_max
+    record = messages.send(table, deltas, state, rules, rank, row, late, waits)
+    state.rank[rank, SENDING] = record if waits else ABSENT
     if ISEND <= kind < RECV:
-        _open(table, state, rank, row, RELEASE if late else NOTHING, record)
+        _open(table, state, rank, row, RELEASE if waits else NOTHING, record)
 
 
 @step

@@ -184,13 +184,18 @@ def _match_late(deltas: Any, state: Any, rules: Any, record: int) -> None:
 
 
 @step
-def send(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, late: bool) -> Any:
-    """Put a message on its channel; return its record."""
+def send(
+    table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, late: bool, waits: bool
+) -> Any:  # fmt: skip
+    """Put a message on its channel; return its record.
+
+    One that is late needs its receive, and its sender waits for that or not.
+    """
     channel, times = table.whole[row, OUT], table.times
     record = match_record(state, channel, False)
     state.record[record, SIDES] |= 1
     state.record[record, LATE] = late
-    state.record[record, HOLDERS] += late
+    state.record[record, HOLDERS] += waits
     state.record[record, EVENT] = row
     state.record[record, SENDER] = rank
     state.record[record, ARRIVED_BY] = CAUSES * row + BY_MESSAGE

@@ -159,7 +159,8 @@ def _rules(
             "machine that the trace was recorded on; state it (--recorded-on), or use "
             "upper and lower"
         )
-    receive = recorded.overhead_receive
+    receive, early = recorded.overhead_receive, recorded.early_max
+    eager_max = -math.inf if paper else float(recorded.eager_max)
     flies = trace.modeled and not paper
     protocol = semantics.protocol or ("rendezvous" if flies else "acknowledge")
     return Rules(
@@ -168,7 +169,8 @@ def _rules(
         butterfly=semantics.collectives == "butterfly",
         modeled=trace.modeled,
         equation_2=semantics.rules == "equation-2",
-        eager_max=-math.inf if paper else float(recorded.eager_max),
+        eager_max=eager_max,
+        early_max=eager_max if paper or early is None else float(early),
         overhead=float(recorded.overhead),
         overhead_per_byte=float(recorded.overhead_per_byte),
         overhead_receive=float(recorded.overhead if receive is None else receive),

@@ -55,7 +55,8 @@ class Rules(NamedTuple):
     butterfly: bool  #: collectives take the maximum at every stage
     modeled: bool  #: see `Trace.modeled`
     equation_2: bool  #: waits for messages that do not block end by the paper's equation (2)
-    eager_max: float
+    eager_max: float  #: a larger message's sender waits
+    early_max: float  #: a larger message flies once its receive is posted
     overhead: float
     overhead_per_byte: float
     overhead_receive: float
@@ -90,10 +91,10 @@ SIZE, BASE, STAGES = range(3)
 RANK, AT_CALL = range(2)
 
 #: Columns of `State.record`. Of a message and its receive: ``SIDES`` 1 sent, 2 posted, 3 both;
-#: ``LATE``: the sender waits for the receiver; ``ARRIVED`` and ``RELEASED``: that is known;
-#: ``HOLDERS``: how many still need it; whom to wake; its receive, and what decided when it
-#: arrived and let its sender go (see `Outcome.cause`). Of a call: how many members have come,
-#: whether the root is one, a chain of theirs. Of one of these: its position.
+#: ``LATE``: it waits for its receive, or its sender for the receiver; ``ARRIVED`` and
+#: ``RELEASED``: that is known; ``HOLDERS``: how many still need it; whom to wake; its receive, and
+#: what decided when it arrived and let its sender go (see `Outcome.cause`). Of a call: how many
+#: members have come, whether the root is one, a chain of theirs. Of one of these: its position.
 NEXT, HOLDERS, EVENT, SENDER, RECEIVER, SIDES, LATE, BLOCKING, ARRIVED, RELEASED = range(10)
 POST, ARRIVED_BY, RELEASED_BY = 10, 11, 12
 RECORD = 13  #: columns

@@ -16,7 +16,7 @@ from parcast.errors import ParcastError
 from parcast.model import Count, Machine
 from parcast.quantities import Estimate
 from parcast_perturb.forecast import LEVELS
-from parcast_perturb.from_program import NO_NETWORK, of_work
+from parcast_perturb.from_program import of_work, without_network
 from parcast_perturb.machine_change import machine_change
 from parcast_perturb.machine_costs import noise_of
 from parcast_perturb.perturbation import Perturbation, Recorded
@@ -140,7 +140,7 @@ def question_of(query: Query) -> Question:
     notes: tuple[str, ...] = ()
     if content.added is not None:
         change = Perturbation(event=content.added)
-        recorded = attrs.evolve(NO_NETWORK, eager_max=content.eager_limit)
+        recorded = without_network(content)
     else:
         change, recorded, notes = machine_change(query, content.trace, options.recorded_on)
     noise, gaps = noise_of(query.machine, content.trace)
