@@ -33,6 +33,9 @@ LONG = frozenset({
     "tests/test_pages.py",
 })  # fmt: skip
 
+# Workers state the width of a terminal that they do not have: lines would be cut to it
+os.environ.pop("COLUMNS", None)
+
 # Examples differ widely in cost, and the host may be busy
 settings.register_profile("parcast", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("parcast")

@@ -26,13 +26,13 @@ def plan_of(text, p):
 
 def test_a_ring_of_processes_sends_what_it_should():
     text = """def program(rank, size):
-    elapse(0.01)
+    compute(0.01)
     sendrecv((rank + 1) % size, 4000, (rank - 1) % size)
     if rank == 0:
         send(1, 8)
     if rank == 1:
         recv(0)
-        elapse(0.02)
+        compute(0.02)
 """
     with team(plan_of(text, 2), [CORE, CORE]) as members:
         assert members.run() >= 0.04  # both compute on one core

@@ -15,7 +15,7 @@ whole = st.integers(-5, 70) | st.sampled_from([*EDGES, *[-edge for edge in EDGES
 real = st.floats(allow_nan=False) | st.floats(-10, 10) | whole.map(float)
 number = whole | real | st.booleans()
 ERRORS = (ArithmeticError, FormulaError, TypeError, ValueError)
-ONE = ["neg", "pos", "abs", "not", "sqrt", "isqrt", "log2", "floor", "ceil"]
+ONE = ["neg", "pos", "abs", "not", "sqrt", "isqrt", "log2", "floor", "ceil", "~"]
 TWO = ["min", "max", *[f for f in OPERATORS if f not in ONE]]
 
 

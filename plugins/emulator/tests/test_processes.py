@@ -236,7 +236,7 @@ def program(text):
 def test_the_family_takes_programs_by_its_tightly_coupled_solver():
     workload = program("compute(2e6)")
     row = ask(workload, solvers="emulator")
-    assert (row.solver, row.time, row.binding) == ("emulator.tc", 2.0, "processor")
+    assert (row.solver, row.time, row.binding) == ("emulator.tc", 2.0, "processor.rate")
     assert ask("titan", solvers="emulator", per_node=9).solver == "emulator.lc"
     refused = ask(workload, solvers="emulator.lc")
     assert refused.status.value == "refused"

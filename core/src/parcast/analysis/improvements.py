@@ -47,6 +47,7 @@ class Improvements:
     p: int
     d: int
     time: float  #: seconds as the machine is
+    bottleneck: str | None  #: the number that most of it scales with, or the solver's word
     elasticities: Mapping[str, float]  #: parts of the time, by the numbers that it scales with
     improvements: tuple[Improvement, ...]  #: the best first
     currency: str = ""
@@ -121,6 +122,7 @@ def improvements(
         processes,
         disks,
         first.time,
+        _bottleneck(answers[""], as_it_is),
         as_it_is.parts if as_it_is else {},
         tuple(sorted(rows, key=lambda row: row.time)),
         charged.get("currency", ""),
@@ -146,9 +148,13 @@ def _improvement(
         name,
         time,
         1 - time / before,
-        (parts and parts.largest) or solved.outcome.prediction.binding,
+        _bottleneck(solved, parts),
         _worth(solved.question.query, name, before, time),
     )
+
+
+def _bottleneck(solved: Solved, parts: Elasticities | None) -> str | None:
+    return (parts and parts.largest) or solved.outcome.prediction.binding
 
 
 def _worth(query: Query, name: str, before: float, time: float) -> float | None:

@@ -114,8 +114,13 @@ def _print_improvements(what_if: Improvements) -> None:
         ]
         for row in what_if.improvements
     ]
-    as_it_is = next(iter(what_if.elasticities), "")
-    unchanged = ["nothing", format_seconds(what_if.time), "", as_it_is, *([""] if priced else [])]
+    unchanged = [
+        "nothing",
+        format_seconds(what_if.time),
+        "",
+        what_if.bottleneck or "",
+        *([""] if priced else []),
+    ]
     header = ["twice as good", "time", "gain", "bottleneck then"]
     print_table([*header, *(["worth it up to"] if priced else [])], [unchanged, *rows])
     print()
