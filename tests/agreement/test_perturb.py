@@ -9,6 +9,7 @@ from parcast import Query, Registry, UnsupportedError
 from parcast.comparison.lowering import lower
 from parcast.model import WHOLE_NETWORK
 from parcast.model.costs import Costs
+from parcast.model.query import is_lower_bound
 from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
 from parcast.program.reference import frozen
@@ -82,14 +83,47 @@ def test_sizes_levels_headers_topologies_and_eager_that_waits_are_those_of_the_r
     assert stated == {"sizes", "levels", "header", "waits", "buffered"}
 
 
-def test_shared_links_and_waits_that_pay_by_message_are_refused_by_name(programs):
+def test_waits_that_pay_by_message_are_refused_by_name():
     made = random_program(1, contention="none")
-    for key, text in (("contention", "fair"), ("overhead_by", "message")):
-        network = attrs.evolve(made.machine.network, paid_by="wire", **{key: text})
-        machine = attrs.evolve(made.machine, parts={**made.machine.parts, "network": network})
-        query = attrs.evolve(made.query, machine=machine)
-        with pytest.raises(UnsupportedError, match=f"{key}.*{text}"):
-            lower(REGISTRY.lowerings, query, "trace")
+    network = attrs.evolve(made.machine.network, paid_by="wire", overhead_by="message")
+    machine = attrs.evolve(made.machine, parts={**made.machine.parts, "network": network})
+    with pytest.raises(UnsupportedError, match=r"overhead_by.*message"):
+        lower(REGISTRY.lowerings, attrs.evolve(made.query, machine=machine), "trace")
+
+
+@pytest.mark.parametrize("contention", ["fair", "endpoint", "bus"])
+def test_no_run_is_faster_than_messages_that_share_nothing(contention, programs):
+    answered, below, reasons = 0, 0, set()
+    for seed in seeds(programs // 3):
+        topology = random_topology(seed) if contention == "fair" and seed % 2 else None
+        chance = random_program(
+            seed,
+            contention=contention,
+            network=True,
+            topology=topology,
+            wildcards=seed % 5 == 0,
+            without=["start"] if seed % 7 else [],
+        )
+        network = attrs.evolve(chance.machine.network, overhead_by="call")
+        parts = {**chance.machine.parts, "network": network}
+        chance = attrs.evolve(chance, machine=attrs.evolve(chance.machine, parts=parts))
+        try:
+            ready = lower(REGISTRY.lowerings, chance.query, "trace")[0]
+        except UnsupportedError as error:
+            reasons.add(str(error).partition(";")[0])
+            continue
+        found = Clocked().solve(ready)
+        reference = by_sweep(chance.expanded, chance.costs).time
+        assert found.time <= reference * (1 + 1e-11), chance.source
+        assert lower_bound().solve(ready).time <= reference * (1 + 1e-11), chance.source
+        if ready.workload.content.unshared:
+            assert is_lower_bound(found)
+            assert "no upper bound" in upper_bound().supports(ready)
+            below += found.time < reference * (1 - 1e-9)
+            answered += 1
+    assert reasons <= {f"machine 'random' has contention '{contention}'"}
+    assert answered > programs // 30
+    assert below > programs // 300
 
 
 def test_files_take_the_time_of_the_reference_at_every_p(programs):

@@ -231,3 +231,16 @@ def test_where_the_time_jumps_larger_changes_tell_what_binds(folder, capsys):
     assert row["binding"] == "network.bandwidth"
     assert sum(row["details"]["elasticities"].values()) == pytest.approx(1)
     assert any("10 % better" in note for note in row["notes"])
+
+
+def test_five_families_answer_on_a_cluster_of_today():
+    """On fair links, nodes of two sockets and shared memory: none refuses."""
+    results = REGISTRY.compare("stencil2d", "fat-tree-hdr", p=[16], settings={"n": 512, "steps": 10})
+    families = {row.solver.partition(".")[0]: row for row in results.rows}
+    assert {*families} == {"emulator", "pamela", "perturb", "petri", "spmd"}
+    assert all(row.status.value == "ok" for row in results.rows)
+    reference = families["emulator"].time
+    assert families["petri"].time == pytest.approx(reference, rel=1e-9)
+    for bound in ("pamela", "perturb"):
+        assert families[bound].time <= reference * (1 + 1e-9)
+    assert {row.binding for row in results.rows} == {"nodes.core_bandwidth"}

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from parcast import Query, UnsupportedError, Workload
-from parcast.model import Costs
+from parcast.model import WHOLE_NETWORK, Costs
 from parcast.program import ANY, Block, Unrolled
 from parcast.program.matching import CODE, Columns, matched_program
 from parcast.program.matching import match_unrolled as fixed_program
@@ -51,24 +51,32 @@ _RECEIVING = (CODE["recv"], CODE["irecv"], CODE["sendrecv"])
 
 NO_NETWORK = Recorded(latency=0.0, per_byte=0.0)
 
-#: What of a machine's network a message graph says; fair contention is refused below.
-FOLLOWS = (
-    "sizes", "levels", "header", "eager = 'waits'", "topology", "contention = 'fair'",
-)  # fmt: skip
+#: What of a machine's network a message graph says: not what waits pay for several messages. What
+#: messages share is left out or refused below.
+FOLLOWS = tuple(key for key in WHOLE_NETWORK if key != "overhead_by = 'message'")
+
+_UNSHARED = (
+    "messages of a message graph share nothing, as if each had its links alone: the time is a "
+    "lower bound, too low by what they wait for each other"
+)
 
 
 def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     """Return a program as a trace of a run without network, and what the machine adds to it.
 
+    Where messages share links, ports or a bus, each has them alone here: no run is faster.
+
     Raises
     ------
     UnsupportedError
-        If messages share a resource.
+        If messages share a resource, and the time alone would be no bound.
     """
     program = matched_program(query, pools=True)
     costs = Costs.of(query, program.unrolled.needs(), FOLLOWS)
-    _refuse(query, costs, program.unrolled)
     decisions = _timing_decisions(query, costs, program.unrolled)
+    unshared = _shares(costs, program.unrolled)
+    if unshared:
+        _refuse_bound(query, program.unrolled, decisions)
     original = None
     if decisions:
         fixed = frozen(program.unrolled, costs)
@@ -98,8 +106,10 @@ def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, .
         _spells(columns, calls, seconds, np.isin(operations, _STORED_CODES)),
         _spells(columns, calls, seconds, operations == CODE["pool"]),
         early,
+        unshared,
     )
-    return attrs.evolve(workload, kind="trace", content=content), decisions
+    notes = (*decisions, _UNSHARED) if unshared else decisions
+    return attrs.evolve(workload, kind="trace", content=content), notes
 
 
 def early_limit(costs: Costs) -> float:
@@ -126,19 +136,30 @@ def of_work(query: Query) -> Query:
     program_workload, notes = program(query.workload, query)
     timed, decisions = of_program(program_workload, attrs.evolve(query, workload=program_workload))
     content: Traced = timed.content
+    if content.unshared:
+        raise _refusal(query)
     trace = attrs.evolve(content.trace, notes=(*notes, *unawaited_notes(work.trace), *decisions))
     timed = attrs.evolve(timed, content=attrs.evolve(content, trace=trace))
     return attrs.evolve(query, workload=timed)
 
 
-def _refuse(query: Query, costs: Costs, unrolled: Unrolled) -> None:
-    """Refuse what delays along fixed edges cannot say."""
-    if costs.contention != "none" and (unrolled.pools or _has(unrolled, SENDS)):
-        raise UnsupportedError(
-            f"machine {query.machine.name!r} has contention {costs.contention!r}; messages of a "
-            "message graph never wait for each other. Set network.contention to none, or ask "
-            "another family"
-        )
+def _shares(costs: Costs, unrolled: Unrolled) -> bool:
+    """Whether messages share what they pass."""
+    return costs.contention != "none" and bool(unrolled.pools or _has(unrolled, SENDS))
+
+
+def _refuse_bound(query: Query, unrolled: Unrolled, decisions: tuple[str, ...]) -> None:
+    """Refuse programs that may be faster where messages wait for each other."""
+    if decisions or _has(unrolled, frozenset({"start"})):
+        raise _refusal(query)
+
+
+def _refusal(query: Query) -> UnsupportedError:
+    return UnsupportedError(
+        f"machine {query.machine.name!r} has contention {query.machine.network.contention!r}; "
+        "messages of a message graph never wait for each other. Set network.contention to none, or "
+        "ask another family"
+    )
 
 
 def _has(unrolled: Unrolled, ops: frozenset[str]) -> bool:

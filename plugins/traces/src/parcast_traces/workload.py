@@ -35,6 +35,7 @@ class Traced:
     fetching: Spells | None = attrs.field(default=None, repr=False)  #: of tasks of pools
     early_limit: float | None = None
     """A larger message flies once its receive is posted; None: as ``eager_limit``."""
+    unshared: bool = False  #: messages share the machine's links, and here they do not
 
     def check(self, query: Query) -> None:
         """Refuse a number of processes that is not the trace's own.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from parcast import Assumption, Prediction, Query
+from parcast import Assumption, Prediction, Query, UnsupportedError
 from parcast_perturb.solvers.costs import cost
 from parcast_perturb.solvers.question import (
     clock_assumption,
@@ -17,6 +17,7 @@ from parcast_perturb.solvers.question import (
     question_of,
     refusal,
 )
+from parcast_traces.workload import Traced
 
 
 def upper_bound() -> Bound:
@@ -41,12 +42,21 @@ class Bound:
 
     def supports(self, query: Query) -> str | None:
         """Return None, or why the trace cannot be moved to the machine."""
-        return refusal(query)
+        return refusal(query, self._check_shared)
 
     def assumptions(self, query: Query) -> Iterator[Assumption]:
         """Yield what the bound assumes."""
         yield clock_assumption(query, self.consequence)
         yield from common_assumptions(query)
+
+    def _check_shared(self, query: Query) -> None:
+        content: Traced = query.workload.content
+        if content.unshared and self.policy == "upper":
+            raise UnsupportedError(
+                f"machine {query.machine.name!r} has contention "
+                f"{query.machine.network.contention!r}, which a message graph has not: there is no "
+                "upper bound; ask perturb.lower, or another family"
+            )
 
     def solve(self, query: Query) -> Prediction:
         """Return the bound of what follows a warm-up, which itself ends at the opposite bound."""

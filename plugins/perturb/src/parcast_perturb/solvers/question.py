@@ -107,14 +107,18 @@ class Question:
         """
         trace = self.trace
         times = _times(self.content, delays, warm_up) * (trace.tick or 1.0)
-        details = {"events": trace.count, "clipped": dict(delays.clipped)}
+        details: dict[str, object] = {"events": trace.count, "clipped": dict(delays.clipped)}
+        if self.content.unshared:
+            details["bound"] = "lower"
         clipped = tuple(
             f"{name}: in {count:,} cases less was subtracted than the machines differ by"
             for name, count in delays.clipped.items()
         )
         notes = (*trace.notes, *self.notes, *clipped)
         if len(times) == 1:
-            return Prediction(time=float(times[0]), notes=notes, details=details)
+            time = float(times[0])
+            lower = time if self.content.unshared else None
+            return Prediction(time=time, lower=lower, notes=notes, details=details)
         estimate = Estimate.of(times)
         return Prediction(
             time=estimate.mean,
