@@ -235,7 +235,9 @@ def test_where_the_time_jumps_larger_changes_tell_what_binds(folder, capsys):
 
 def test_five_families_answer_on_a_cluster_of_today():
     """On fair links, nodes of two sockets and shared memory: none refuses."""
-    results = REGISTRY.compare("stencil2d", "fat-tree-hdr", p=[16], settings={"n": 512, "steps": 10})
+    results = REGISTRY.compare(
+        "stencil2d", "fat-tree-hdr", p=[16], settings={"n": 512, "steps": 10}
+    )
     families = {row.solver.partition(".")[0]: row for row in results.rows}
     assert {*families} == {"emulator", "pamela", "perturb", "petri", "spmd"}
     assert all(row.status.value == "ok" for row in results.rows)

@@ -75,8 +75,12 @@ class Elasticities:
 
     @property
     def largest(self) -> str | None:
-        """The number that most of the time scales with; None where more scales with none."""
-        path = max(self.parts, key=self.parts.__getitem__, default=REST)
+        """The number that most of the time scales with; None where more scales with none.
+
+        What large changes leave over is no sign of that.
+        """
+        paths = [path for path in self.parts if self.step == STEP or path != REST]
+        path = max(paths, key=self.parts.__getitem__, default=REST)
         return None if path == REST else path
 
 

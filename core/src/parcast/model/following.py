@@ -34,11 +34,13 @@ def check_network(machine: Machine, follows: Collection[str] = ()) -> None:
     keys = [key for key, stated in _SAYS.items() if key not in follows and stated(network)]
     if keys:
         raise UnsupportedError(
-            f"machine {machine.name!r} states network.{keys[0]}, which this solver does not follow"
+            f"machine {machine.name!r} states network.{keys[0]}, which this solver does not "
+            "follow; 'parcast advise' names those that do"
         )
     if "topology" in machine.parts and "topology" not in follows:
         raise UnsupportedError(
-            f"machine {machine.name!r} states a topology, which this solver does not follow"
+            f"machine {machine.name!r} states a topology, which this solver does not follow; "
+            "'parcast advise' names those that do"
         )
     if "topology" in machine.parts and network.contention in ("endpoint", "bus"):
         raise UnsupportedError(
