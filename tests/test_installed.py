@@ -219,8 +219,8 @@ def shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_narrow_terminal_loses_no_cell(parcast: Callable[..., Any]) -> None:
-    wide = parcast("compare", "btio", "ibm-sp2", "-p", "4,64").out
-    command = f"{sys.executable} -m parcast compare btio ibm-sp2 -p 4,64"
+    wide = parcast("compare", "btio", "ibm-sp2", "-p", "4,64", "--wide").out
+    command = f"{sys.executable} -m parcast compare btio ibm-sp2 -p 4,64 --wide"
     read, write = os.openpty()
     with subprocess.Popen(
         ["bash", "-c", f"stty cols 40; {command}"],

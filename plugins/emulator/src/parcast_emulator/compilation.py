@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
 
 from parcast.plugins import compile_kernel
 
@@ -21,14 +22,12 @@ def step(function: Callable[..., Any]) -> Any:
     Called from Python it ends the process: it has no wrapper, which takes a third of the
     compilation.
     """
-    njit: Any = numba.njit
-    return njit(function, **_STEP, no_cpython_wrapper=True)
+    return _deferred(function, no_cpython_wrapper=True)
 
 
 def shared_step(function: Callable[..., Any]) -> Any:
     """Compile a function, as `step`, that plain Python calls, too."""
-    njit: Any = numba.njit
-    return njit(function, **_STEP)
+    return _deferred(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -36,8 +35,18 @@ def inlined(function: Callable[..., Any]) -> Any:
 
     A call copies all arrays of its arguments; where that would take longer than the function.
     """
+    return _deferred(function, no_cpython_wrapper=True, forceinline=True)
+
+
+def _deferred(function: Callable[..., Any], **options: bool) -> Any:
+    """Return a function that is compiled with the kernel that calls it.
+
+    numba sets its target up at the first of them, and holds a lock of its own meanwhile: a thread
+    that does so before it has the compiler's would wait for one that compiles, and that for it.
+    """
     njit: Any = numba.njit
-    return njit(function, **_STEP, no_cpython_wrapper=True, forceinline=True)
+    with global_compiler_lock:
+        return njit(function, **_STEP, **options)
 
 
 def kernel(function: Callable[..., Any]) -> Any:

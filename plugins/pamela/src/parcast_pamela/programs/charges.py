@@ -48,6 +48,8 @@ def _without_formula(costs: Costs, machine: Machine, *, slowest: bool) -> str:
     """Return why messages have no one formula; empty where they have."""
     if costs.contention == "fair" and any(level.shared is not None for level in costs.levels):
         return "the processes of a level share its bandwidth here"
+    if any(size.expansion != 1 for size in costs.sizes):
+        return "messages take up other bytes of links than their own here"
     if costs.fabric is not None:
         kind = kind_of(machine)
         if kind != "star" and (not kind or slowest or costs.contention == "none"):
