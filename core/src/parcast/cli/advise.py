@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from parcast.analysis.improvements import Improvements
 
 
+#: Improvements that gain less of the time are told in one line.
+LEAST_GAIN = 5e-4
+
+
 def advise(
     context: typer.Context,
     workload: Annotated[str, Workload],
@@ -113,6 +117,7 @@ def _print_improvements(what_if: Improvements) -> None:
             *([_price(row.price, what_if.currency)] if priced else []),
         ]
         for row in what_if.improvements
+        if abs(row.gain) >= LEAST_GAIN
     ]
     unchanged = [
         "nothing",
@@ -122,7 +127,11 @@ def _print_improvements(what_if: Improvements) -> None:
         *([""] if priced else []),
     ]
     header = ["twice as good", "time", "gain", "bottleneck then"]
-    print_table([*header, *(["worth it up to"] if priced else [])], [unchanged, *rows])
+    header += ["worth it up to"] if priced else []
+    print_table(header, [unchanged, *rows], optional=("bottleneck then",))
+    same = [row.number for row in what_if.improvements if abs(row.gain) < LEAST_GAIN]
+    if same:
+        print_text(f"\nno gain from {', '.join(same)}")
     print()
 
 
@@ -135,7 +144,8 @@ def _print(candidates: Sequence[Advice], able: Sequence[Advice], why: Sequence[s
 
     if able:
         rows = [_row(candidate) for candidate in able]
-        print_table(("solver", "time", "also gives", "conversion", "run time"), rows)
+        header = ("solver", "time", "also gives", "conversion", "run time")
+        print_table(header, rows, optional=("also gives", "conversion"))
         print("\n* the default of its family\n")
     for text, solvers in solvers_by_text(able).items():
         print_text(f"{_named(solvers, able)}: {text}")

@@ -26,11 +26,23 @@ def print_json(value: Any) -> None:
     print(printable_json(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False)))
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print an aligned table; no cell is ever cut, however narrow the terminal."""
+def print_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], optional: Sequence[str] = ()
+) -> None:
+    """Print an aligned table; no cell is ever cut, however narrow the terminal.
+
+    Columns that are ``optional`` are left out, the first before the others, where it is too narrow.
+    """
     from rich.console import Console
     from rich.table import Table
 
+    width = terminal_width()
+    for name in optional:
+        widths = [max(map(len, column)) + 2 for column in zip(header, *rows, strict=True)]
+        if width is not None and sum(widths) - 2 > width:
+            left_out = header.index(name)
+            header = [head for head in header if head != name]
+            rows = [[*row[:left_out], *row[left_out + 1 :]] for row in rows]
     table = Table(box=None, show_header=any(header), pad_edge=False, padding=(0, 2, 0, 0))
     for index, name in enumerate(header):
         right = all(_starts_as_number(row[index]) for row in rows)
