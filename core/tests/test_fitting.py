@@ -82,6 +82,14 @@ def test_what_has_no_time_is_told_once_below_with_its_places():
     )
 
 
+def test_the_machine_of_a_refusal_is_named_where_another_answers():
+    elsewhere = attrs.evolve(ROW, machine="another")
+    refused = attrs.evolve(REFUSED, p=64)
+    assert fitted(Results((elsewhere, refused))).unanswered == (
+        "spmd.sio refused on a-machine: no network",
+    )
+
+
 def test_rows_without_any_time_are_sentences_alone(capsys):
     assert lines(capsys, [REFUSED]) == [
         "a-program on a-machine",

@@ -22,12 +22,13 @@ def at(p, time, **changes):
 
 def test_efficiency_is_over_the_fewest_processes_of_the_same_solver():
     rows = [at(8, 5.0), at(4, 8.0), at(16, 2.0), at(8, 3.0, solver="s.two")]
-    assert efficiencies(rows) == [0.8, 1.0, 1.0, 1.0]
+    assert efficiencies(rows) == [0.8, 1.0, 1.0, None]
 
 
 def test_what_differs_is_not_compared():
     rows = [at(4, 8.0, d=2), at(8, 4.0), at(8, 2.0, params={"n": 1}), at(8, 1.0, seed=3)]
-    assert efficiencies(rows) == [1.0] * 4
+    assert efficiencies(rows) == [None] * 4
+    assert efficiencies([*rows, at(4, 8.0)]) == [None, 1.0, None, None, 1.0]
 
 
 def test_one_p_has_no_efficiency_nor_has_a_bound_or_a_row_without_a_time():
@@ -65,5 +66,6 @@ def test_what_cannot_be_counted_is_refused_before_anything_is_solved(text, reaso
 def test_items_have_a_name_or_are_items():
     assert Items.read("cells = n * n").name == "cells"
     assert Items.read("n * n").name == "items"
+    assert Items.read("n >= 2").name == "items"
     with pytest.raises(FormulaError):
         Items.read(" = n")

@@ -234,3 +234,18 @@ def test_spmd_has_phases_boosted_where_other_cores_are_idle(p, time):
     phases = {"name": "w", "phase": [{"serial": 8}]}
     (row,) = REGISTRY.compare(phases, REGISTRY.machine(table), p=p, solvers="spmd").rows
     assert row.time == time, row.message
+
+
+@pytest.mark.parametrize("messages", [0, 0.25, 1, 2, 3.5])
+def test_a_header_of_next_to_nothing_changes_next_to_nothing(messages):
+    """Messages of a phase may be less than one a burst, in the mean."""
+    phase = {"serial": 2**20, "messages": messages, "bytes": 2**16, "distribution": "constant"}
+    times = [
+        REGISTRY.compare(
+            {"name": "w", "phase": [phase]}, machine(overhead=2**-8, **more), p=4, solvers="spmd"
+        )
+        .rows[0]
+        .time
+        for more in ({}, {"header": 1e-9})
+    ]
+    assert times[1] == pytest.approx(times[0], rel=1e-9)

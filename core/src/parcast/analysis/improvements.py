@@ -18,7 +18,7 @@ from parcast.comparison.solving import Task, Tell, resolve, silent, solve_all
 from parcast.errors import UnsupportedError
 from parcast.model.numbers import improved, numbers_of
 from parcast.model.price import charge
-from parcast.model.query import Query, Status
+from parcast.model.query import Query, Status, is_lower_bound
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
@@ -107,6 +107,7 @@ def improvements(
         name: Solved(question, task, outcome)
         for name, question, task, outcome in zip(queries, questions, tasks, outcomes, strict=True)
         if isinstance(task, Task) and outcome.prediction.time
+        if is_lower_bound(outcome.prediction) == is_lower_bound(first)
     }
     shares = elasticities(registry, list(answers.values()), resolve_task, tell)
     parts = dict(zip(answers, shares, strict=True))

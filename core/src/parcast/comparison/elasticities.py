@@ -38,8 +38,11 @@ LEAST = 1e-6
 #: the way of one for whom others wait. Further, another order of service is seen, no derivative.
 MOST_BEYOND = 1.0
 
-#: Solvers that state a cost of more seconds are not asked again.
+#: A solver that states a cost of more seconds is not asked again.
 MOST_SECONDS = 2.0
+
+#: Nor is one for which asking again for each number would take more seconds, by that cost.
+MOST_IN_ALL = 10.0
 
 #: What the parts of a time that no number of the machine changes are under: waits that the
 #: workload states, and waits between numbers that decide at once.
@@ -63,7 +66,10 @@ def is_affordable(registry: Catalog, task: Task | Prediction, outcome: Outcome) 
         return False
     solver = registry.solver(task.entry.name)
     cost = solver.cost(task.query) if hasattr(solver, "cost") else None
-    return cost is not None and cost <= MOST_SECONDS
+    if cost is None or cost > MOST_SECONDS:
+        return False
+    paths = numbers_of(task.query.machine)
+    return bool(cost * (len(paths) + len(_by_part(paths))) <= MOST_IN_ALL)
 
 
 @attrs.frozen

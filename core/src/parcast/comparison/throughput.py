@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import attrs
 
@@ -12,6 +13,8 @@ from parcast.quantities.expressions import Expr, evaluate, parse
 
 #: What is counted where nobody names it.
 ITEMS = "items"
+
+_NAMED = re.compile(r"\s*([^=<>!]*?)\s*=(?!=)(.*)")
 
 
 @attrs.frozen
@@ -31,13 +34,12 @@ class Items:
         FormulaError
             If it is no formula.
         """
-        name, equals, formula = text.partition("=")
-        if not equals:
-            name, formula = ITEMS, text
-        if not name.strip():
+        named = _NAMED.fullmatch(text)
+        name, formula = named.groups() if named else (ITEMS, text)
+        if not name:
             raise FormulaError(f"{text!r} names nothing before '='; write 'cells = n * n'")
         try:
-            return cls(name.strip(), formula.strip(), parse(formula))
+            return cls(name, formula.strip(), parse(formula))
         except FormulaError as error:
             raise FormulaError(f"{text!r}: {error}; write 'cells = n * n'") from None
 

@@ -123,8 +123,15 @@ def _places(without: Sequence[Row], rows: Sequence[Row]) -> str:
     """Return where a solver has no answer, in words; nothing where it has none at all."""
     if len(set(map(_point, without))) == len(set(map(_point, rows))):
         return ""
+    places = [
+        f" {word} {', '.join(dict.fromkeys(getattr(row, axis) for row in without))}"
+        for word, axis in (("for", "workload"), ("on", "machine"))
+        if {getattr(row, axis) for row in without} != {getattr(row, axis) for row in rows}
+    ]
     processes = dict.fromkeys(str(row.p) for row in without)
-    return f" at p = {', '.join(processes)}"
+    if {*processes} != {str(row.p) for row in rows}:
+        places.append(f" at p = {', '.join(processes)}")
+    return "".join(places)
 
 
 def _point(row: Row) -> tuple[object, ...]:

@@ -17,13 +17,17 @@ def efficiencies(rows: Sequence[Row]) -> list[float | None]:
     the processes take half the time. None where there is no such row, or only one p.
     """
     fewest: dict[Any, Row] = {}
+    answered: dict[Any, set[int]] = {}
     for row in rows:
+        if row.time:
+            answered.setdefault(_series(row), set()).add(row.p)
         first = fewest.setdefault(_series(row), row)
         if row.time and (row.p < first.p or not first.time):
             fewest[_series(row)] = row
-    if len({row.p for row in rows}) < 2:
-        return [None] * len(rows)
-    return [_efficiency(fewest[_series(row)], row) for row in rows]
+    return [
+        _efficiency(fewest[_series(row)], row) if len(answered.get(_series(row), ())) > 1 else None
+        for row in rows
+    ]
 
 
 def _efficiency(first: Row, row: Row) -> float | None:

@@ -10,7 +10,7 @@ from typing import Any
 from parcast.quantities.units import format_seconds
 from parcast.results.row import Row
 
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"(?<![A-Za-z_\d.])\d+(?:\.\d+)?")  # none that is in a name
 
 
 def spelled(value: Any) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import attrs
+
 from parcast import Query
 from parcast.model import (
     WHOLE_NETWORK,
@@ -31,7 +33,7 @@ def traffic_in(phase: PhaseValues, query: Query) -> Traffic | None:
         return None
     import numpy as np
 
-    ranks, count = np.arange(query.p), max(phase.messages, 1.0 if phase.bytes else 0.0)
+    ranks, count = np.arange(query.p), phase.messages or 1.0
     to_right = count if count <= 1 else count / 2
     messages = Messages.of(
         np.concatenate([ranks, ranks]),
@@ -39,4 +41,5 @@ def traffic_in(phase: PhaseValues, query: Query) -> Traffic | None:
         phase.bytes / count,
         np.repeat([to_right, count - to_right], query.p),
     )
-    return traffic_of([messages], Costs.of(query, ["messages"], WHOLE_NETWORK), query.p)
+    traffic = traffic_of([messages], Costs.of(query, ["messages"], WHOLE_NETWORK), query.p)
+    return traffic if phase.messages else attrs.evolve(traffic, fixed=0.0)
