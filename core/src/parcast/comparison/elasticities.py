@@ -42,7 +42,7 @@ MOST_BEYOND = 1.0
 MOST_SECONDS = 2.0
 
 #: Nor is one for which asking again for each number would take more seconds, by that cost.
-MOST_IN_ALL = 10.0
+MOST_IN_ALL = 20.0
 
 #: What the parts of a time that no number of the machine changes are under: waits that the
 #: workload states, and waits between numbers that decide at once.
