@@ -101,8 +101,8 @@ def compare(
 ) -> int:
     """Compare the predictions of all solvers for a workload on a machine.
 
-    The speedup is over the same solver's time with one process and one disk; the error is over
-    the measured time.
+    The speedup is over the same solver's time with one process and one disk, the efficiency over
+    its fewest processes; the error is over the measured time.
     """
     registry: Registry = context.obj
     limit = math.inf if tolerance is None else largest_error(tolerance, measured)
