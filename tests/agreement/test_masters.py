@@ -8,8 +8,8 @@ import pytest
 
 from parcast import Registry, UnsupportedError
 from parcast.program.workload import Program
-from parcast.testing import by_events, by_sweep, random_program, seeds
-from parcast_emulator.program_run import process_run, why_not_compiled
+from parcast.testing import by_sweep, random_program, seeds
+from parcast_emulator.program_run import why_not_compiled
 from parcast_pamela.programs.lowering import lower as lower_to_pamela
 from parcast_pamela.solvers.bound import Bound, Options
 from parcast_petri.machine.laws import Law
@@ -22,6 +22,7 @@ from parcast_petri.programs.nodes import Nodes
 from parcast_simgrid.playing import is_installed, play
 from parcast_simgrid.score import score
 
+from .references import assert_as_in_fractions, assert_equal_in_every_bit
 from .topologies import random_topology
 
 REGISTRY = Registry()
@@ -40,14 +41,9 @@ def test_references_and_emulator_are_equal_in_every_bit(contention, programs):
         made = attended(seed, contention, wildcards=seed % 2 > 0, network=seed % 3 > 0)
         if made is None:
             continue
-        made.query.workload.content.check(made.query)
         compared += 1
-        swept = by_sweep(made.expanded, made.costs)
-        assert swept == by_events(made.expanded, made.costs), made.source
         assert why_not_compiled(made.query) is not None
-        run = process_run(made.query, 0.0)
-        run.run()
-        assert (tuple(run.ends), tuple(run.parts)) == (swept.ends, swept.parts), made.source
+        assert_equal_in_every_bit(made)
     assert compared > programs // 20
 
 
@@ -57,15 +53,7 @@ def test_where_links_are_shared_all_are_as_in_fractions(programs):
         made = attended(seed, "fair", wildcards=seed % 2 > 0, topology=topology)
         if made is None:
             continue
-        exact = by_sweep(*made.exact)
-        assert exact == by_events(*made.exact), made.source
-        run = process_run(made.query, 0.0)
-        run.run()
-        near = 1e-11 * max(run.ends)
-        assert run.ends == pytest.approx([*map(float, exact.ends)], abs=near), made.source
-        parts = [[float(value) for value in parts.values()] for parts in exact.parts]
-        found = [parts.values() for parts in run.parts]
-        assert np.array(found) == pytest.approx(np.array(parts), abs=near), made.source
+        assert_as_in_fractions(made)
 
 
 def test_the_message_graph_of_what_happened_takes_as_long(programs):

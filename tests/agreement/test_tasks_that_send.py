@@ -9,8 +9,9 @@ import attrs
 import pytest
 
 from parcast import Registry
-from parcast.testing import by_events, by_sweep, random_program, seeds
-from parcast_emulator.program_run import process_run
+from parcast.testing import random_program, seeds
+
+from .references import assert_as_in_fractions, assert_equal_in_every_bit
 
 
 def sending(seed, contention, **options):
@@ -47,12 +48,7 @@ def test_references_and_emulator_are_equal_in_every_bit(contention, programs):
         if made is None:
             continue
         compared += 1
-        made.query.workload.content.check(made.query)
-        swept = by_sweep(made.expanded, made.costs)
-        assert swept == by_events(made.expanded, made.costs), made.source
-        run = process_run(made.query, 0.0)
-        run.run()
-        assert (tuple(run.ends), tuple(run.parts)) == (swept.ends, swept.parts), made.source
+        assert_equal_in_every_bit(made)
     assert compared > programs // 20
 
 
@@ -61,12 +57,7 @@ def test_where_links_are_shared_all_are_as_in_fractions(programs):
         made = sending(seed, "fair", masters=seed % 2 > 0)
         if made is None:
             continue
-        exact = by_sweep(*made.exact)
-        assert exact == by_events(*made.exact), made.source
-        run = process_run(made.query, 0.0)
-        run.run()
-        near = 1e-11 * max(run.ends)
-        assert run.ends == pytest.approx([*map(float, exact.ends)], abs=near), made.source
+        assert_as_in_fractions(made)
 
 
 def test_every_family_follows_or_says_why_not():
