@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison import inputs
-from parcast.comparison.grid import Placed, Scenario, check_mapping, check_seed, check_settings
-from parcast.comparison.settings import Settings
+from parcast.analysis.point import point
+from parcast.comparison.grid import Placed
 from parcast.comparison.solving import Task, Tell, default_of, resolve, silent, solve_all
 from parcast.model.query import Assumption, Prediction, Query, Status, is_lower_bound
 from parcast.plugins.entries import load
@@ -17,9 +16,6 @@ from parcast.quantities.units import format_seconds
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
-
-#: How many processes are asked about where nothing says.
-USUAL_P = 16
 
 #: A solver that states a cost of no more seconds is asked, be it its family's default or not.
 CHEAP = 1.0
@@ -127,19 +123,13 @@ def advise(
     ParcastError
         If a name, a file, a setting, p or d is wrong.
     """
-    work, mach = inputs.workload(registry, workload), inputs.machine(registry, machine)
-    check_mapping(mapping)
-    check_settings(settings)
-    check_seed(seed)
-    chosen = Settings.sort(settings or {}, registry, [work])
-    scenario = Scenario(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
-    (processes,) = scenario.processes((work.processes or USUAL_P) if p is None else p)
-    (disks,) = scenario.disks(d, processes)
-    query = scenario.query(registry, processes, disks)
+    scenario, query = point(
+        registry, workload, machine, p, d, mapping=mapping, settings=settings, seed=seed
+    )
     tasks = {}
     for name in registry.solvers:
         tell(f"{name}: checking")
-        tasks[name] = resolve(registry, name, query, chosen)
+        tasks[name] = resolve(registry, name, query, scenario.settings)
     able = {name: task for name, task in tasks.items() if isinstance(task, Task)}
     defaults = _defaults(registry, able, query)
     candidates = {name: _before(registry, name, task, defaults) for name, task in tasks.items()}

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.analysis.advice import USUAL_P
+from parcast.analysis.point import point
 from parcast.comparison.elasticities import Elasticities, Solved, elasticities
 from parcast.comparison.grid import Placed, Question, Scenario
-from parcast.comparison.inputs import machine as read_machine
-from parcast.comparison.inputs import workload as read_workload
-from parcast.comparison.settings import Settings
 from parcast.comparison.solving import Task, Tell, resolve, silent, solve_all
 from parcast.errors import UnsupportedError
 from parcast.model.numbers import improved, numbers_of
@@ -89,12 +86,10 @@ def improvements(
     UnsupportedError
         If the solver has no answer, with its reason.
     """
-    work, mach = read_workload(registry, workload), read_machine(registry, machine)
-    chosen = Settings.sort(settings or {}, registry, [work])
-    scenario = Scenario(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
-    (processes,) = scenario.processes((work.processes or USUAL_P) if p is None else p)
-    (disks,) = scenario.disks(d, processes)
-    query = scenario.query(registry, processes, disks)
+    scenario, query = point(
+        registry, workload, machine, p, d, mapping=mapping, settings=settings, seed=seed
+    )
+    chosen = scenario.settings
     queries = {"": query, **dict(_better(query, scenario, registry))}
     questions = [Question(changed, solver, chosen) for changed in queries.values()]
     resolve_task = partial(resolve, registry)
@@ -120,8 +115,8 @@ def improvements(
     charged = charge(query, first.time) or {}
     return Improvements(
         answers[""].task.entry.name,
-        processes,
-        disks,
+        query.p,
+        query.d,
         first.time,
         _bottleneck(answers[""], as_it_is),
         as_it_is.parts if as_it_is else {},
