@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 from rows import CURVE, GRID, HOSTILE, results, row, whole
 
 import parcast_report
-from parcast import ParcastError, Registry
+from parcast import ParcastError, Registry, Results
 from parcast_report.page import page, write_interactive
 
 REGISTRY = Registry([parcast_report])
@@ -66,13 +67,32 @@ def test_the_page_says_all_that_the_rows_say(visit):
         "Where the time goes: b.sim", "Error against the measured times",
         "Distribution of the time",
     ]  # fmt: skip
-    assert texts(tab, "main h2") == ["Warnings", "Assumptions", "Notes", "Provenance"]
+    assert texts(tab, "main h2") == ["Assumptions", "Notes", "Provenance"]
     body = tab.locator("main").text_content()
     for said in ("refused: there is no network", "messages never queue", "a note", "2002-01-01"):
         assert said in body
     cells = texts(tab, "section.case > .wide:first-of-type tbody tr:nth-child(2) > *")
     assert cells[:2] == ["b.sim", "5 of 5 points"]
     assert "1.25 s" in cells  # five times 0.25
+
+
+def test_refusals_are_folded_and_take_no_row_of_the_answers(visit):
+    tab = visit(whole())
+    folded = tab.locator("details.remarks")
+    assert folded.get_attribute("open") is None
+    assert folded.locator("summary").text_content() == "c.none: no answer, and why"
+    assert folded.locator("dd").all_text_contents() == ["refused: there is no network"]
+    assert "c.none" not in tab.locator("details.all").text_content()
+
+
+def test_several_machines_stand_beside_each_other_above_the_cases(visit):
+    rows = [attrs.evolve(row, machine=name, time=row.time and row.time / faster)
+            for name, faster in (("m", 1), ("quick", 2)) for row in whole().rows]  # fmt: skip
+    tab = visit(Results(tuple(rows)))
+    overview = tab.locator("section.overview")
+    assert overview.locator("li").first.text_content().startswith("fastest: w on quick")
+    ratios = texts(tab, "section.overview tbody td:nth-child(4)")
+    assert ratios == ["1", "2"] * 5
 
 
 def test_a_table_of_numbers_opens_below_each_plot(visit):

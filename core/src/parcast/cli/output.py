@@ -141,8 +141,16 @@ def print_results(results: Results, *, wide: bool = False) -> None:
     if shown:
         print_text(f"\nno room for {', '.join(shown)}: --wide shows all")
     _print_paragraph(table.unanswered, first=not table.rows)
+    _print_machines(results)
     _print_paragraph(results.best())
     _print_paragraph(results.notes())
+
+
+def _print_machines(results: Results) -> None:
+    """Print machines beside each other, where several are asked about the same."""
+    if machines := results.machines():
+        print_text(f"\nmachines compared with {machines.first}, by {machines.solver}:\n")
+        print_table(machines.header, machines.rows, ["bottleneck", "times as dear"])
 
 
 def _print_paragraph(sentences: Sequence[str], *, first: bool = False) -> None:

@@ -12,7 +12,9 @@ from parcast.model.query import Parts, Status
 from parcast.results.best import best
 from parcast.results.ratios import efficiencies, throughputs
 from parcast.results.row import SCHEMA, Row, plain
+from parcast.results.side_by_side import SideBySide, side_by_side
 from parcast.results.texts import (
+    bottleneck_text,
     energy_text,
     merge_similar,
     price_text,
@@ -91,7 +93,7 @@ class Results:
                 part.name: [_part(row.parts, part.name) for row in self.rows]
                 for part in attrs.fields(Parts)
             },
-            "bottleneck": [_bottleneck(row) for row in self.rows],
+            "bottleneck": [bottleneck_text(row) for row in self.rows],
             "price": [price_text(row) for row in self.rows],
             "energy": [energy_text(row) for row in self.rows],
             "": [_reason(row) for row in self.rows],
@@ -130,6 +132,10 @@ class Results:
         """Return which rows are best (see `parcast.results.best.best`)."""
         return best(self.rows)
 
+    def machines(self) -> SideBySide | None:
+        """Return machines beside each other (see `parcast.results.side_by_side.side_by_side`)."""
+        return side_by_side(self.rows)
+
     def notes(self) -> list[str]:
         """Return every row's notes, each once, with the solvers that it is from.
 
@@ -152,16 +158,6 @@ class Results:
 
 def _unless_same(cells: Sequence[str]) -> list[str]:
     return [""] * len(cells) if len(set(cells)) <= 1 else list(cells)
-
-
-#: The part of the time that a solver means by the name of what is busy then. Where nobody asked
-#: which number of the machine decides, tables name the part: a processor may wait for its memory.
-_PART_OF = {"processor": "compute", "network": "communication", "storage": "io"}
-
-
-def _bottleneck(row: Row) -> str:
-    """Return the number of the machine that decides, or the largest part of the time."""
-    return _PART_OF.get(row.binding or "", row.binding or "")
 
 
 def _percent(part: float | None) -> str:

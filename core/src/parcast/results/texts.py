@@ -60,6 +60,16 @@ def energy_text(row: Row) -> str:
     return "" if energy is None else f"{energy / 3.6e6:.4g} kWh"
 
 
+#: The part of the time that a solver means by the name of what is busy then. Where nobody asked
+#: which number of the machine decides, tables name the part: a processor may wait for its memory.
+_PART_OF = {"processor": "compute", "network": "communication", "storage": "io"}
+
+
+def bottleneck_text(row: Row) -> str:
+    """Return the number of the machine that decides, or the largest part of the time."""
+    return _PART_OF.get(row.binding or "", row.binding or "")
+
+
 def merge_similar(sentences: Iterable[str]) -> dict[str, list[str]]:
     """Return what is to be told, each with the sentences that it stands for.
 

@@ -212,6 +212,15 @@ def _solved_in(rows: Sequence[Row]) -> str:
     return format_seconds(math.fsum(seconds)) if seconds else ""
 
 
+def machines(results: Results) -> Table | None:
+    """Return machines beside each other, where several are asked about the same."""
+    compared = results.machines()
+    if compared is None:
+        return None
+    caption = f"Machines compared with {compared.first}, by {compared.solver}"
+    return Table(caption, compared.header, compared.rows[:MOST_ROWS])
+
+
 def remarks(rows: Sequence[Row]) -> dict[str, list[Remark]]:
     """Return notes, assumptions, lowerings and reasons, each once with its points."""
     by_kind: dict[str, dict[tuple[str, str], list[Row]]] = {}
@@ -249,8 +258,15 @@ def _points(rows: Sequence[Row], total: int) -> str:
     return f"p = {numbers(p)}" + (f", d = {numbers(d)}" if len(d) > 1 else "")
 
 
+def answered(rows: Sequence[Row]) -> Sequence[Row]:
+    """Return the rows that have an answer; why others have none is a remark."""
+    return [row for row in rows if row.status is Status.OK]
+
+
 def answers(rows: Sequence[Row]) -> Table:
-    """Return every row as text, up to `MOST_ROWS`."""
+    """Return rows as text, up to `MOST_ROWS`; of none an empty table."""
+    if not rows:
+        return Table("All answers", (), ())
     header, cells = Results(rows[:MOST_ROWS]).table()
     caption = "All answers"
     if len(rows) > MOST_ROWS:

@@ -20,12 +20,27 @@ def write(results: Results, path: Path) -> None:
 
 
 def _lines(results: Results) -> Iterator[str]:
+    yield from _overview(results)
     for case in content.cases(results):
         yield from _case(case)
     yield "## Provenance"
     yield ""
     for name, text in content.facts(results):
         yield f"- {name}: {_text(text)}"
+
+
+def _overview(results: Results) -> Iterator[str]:
+    """Yield what is best, and machines beside each other."""
+    best, machines = results.best(), content.machines(results)
+    if best or machines:
+        yield "# Overview"
+        yield ""
+    for sentence in best:
+        yield f"- {_text(sentence)}"
+    if machines:
+        yield from _table(machines)
+    if best or machines:
+        yield ""
 
 
 def _case(case: Case) -> Iterator[str]:
@@ -35,8 +50,8 @@ def _case(case: Case) -> Iterator[str]:
     yield ""
     for sentence in case.answers:
         yield f"- {_text(sentence)}"
-    for table in (content.solvers(case.rows), content.answers(case.rows)):
-        yield from _table(table)
+    for table in (content.solvers(case.rows), content.answers(content.answered(case.rows))):
+        yield from _table(table) if table.rows else ()
     yield ""
     for kind, remarks in content.remarks(case.rows).items():
         yield f"## {kind}"

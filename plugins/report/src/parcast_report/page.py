@@ -82,6 +82,8 @@ def page(results: Results, *, interactive: bool = False) -> str:
     }
     return _template().render(
         title=title,
+        machines=content.machines(results),
+        best=results.best(),
         sections=sections,
         facts=content.facts(results),
         inputs=inputs,
@@ -102,7 +104,7 @@ def _section(key: str, case: Case, number: int, interactive: bool) -> Section:
         plots,
         missing,
         content.uncertain(case.rows),
-        content.answers(case.rows),
+        content.answers(content.answered(case.rows)),
         content.remarks(case.rows),
     )
 
