@@ -50,8 +50,8 @@ def test_the_cheap_points_are_solved_first(registry, workload, machine):
     assert refused == {("costly", 8)}
     (row,) = (row for row in results.rows if row.status is Status.REFUSED)
     assert row.message == (
-        "takes about 8 s, beyond the budget of 8 s; name it (-s costly.one), or allow more "
-        "(--budget)"
+        "takes about 8 s, and 1 s is left of the budget of 8 s; name it (-s costly.one), or allow "
+        "more (--budget)"
     )
 
 

@@ -164,7 +164,7 @@ def test_the_command_varies_settings(command):
 
 def test_what_the_command_refuses_is_one_sentence(command):
     for arguments, sentence in (
-        (["--over", "n=1", "--explain"], "--explain and --over exclude each other"),
+        (["--over", "n=1", "--explain"], "--explain asks about one point"),
         (["--over", "n=1", "--over", "n=2"], "--over n is given twice"),
         (["--over", "n"], "no NAME=VALUE"),
     ):

@@ -18,6 +18,7 @@ from parcast.files.writing import check_folder
 
 if TYPE_CHECKING:
     from parcast.api import Registry
+    from parcast.comparison.over import Over
     from parcast.results.results import Results
 
 
@@ -143,6 +144,20 @@ def print_results(results: Results, *, wide: bool = False) -> None:
     _print_paragraph(table.unanswered, first=not table.rows)
     _print_machines(results)
     _print_paragraph(results.best())
+    _print_paragraph(results.notes())
+
+
+def print_sweep(results: Results, swept: Over) -> None:
+    """Print how the time changes with a number, and from where on it begins to hurt."""
+    from parcast.results.fitting import fitted
+    from parcast.results.sweep import sweep_table, sweeps
+
+    numbers = {text: float(text.split()[0]) for text in swept.values}
+    along = sweeps(results.rows, swept.name, numbers)
+    if along:
+        print(f"{swept.name} from {swept.values[0]} to {swept.values[-1]}\n")
+        print_table(*sweep_table(along, swept.unit))
+    _print_paragraph(fitted(results).unanswered, first=not along)
     _print_paragraph(results.notes())
 
 

@@ -6,7 +6,7 @@ import math
 import re
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import attrs
 import typer
@@ -34,6 +34,7 @@ from parcast.cli.output import (
     check_output,
     print_json,
     print_results,
+    print_sweep,
     print_table,
     print_text,
     writing,
@@ -48,6 +49,9 @@ from parcast.quantities.ranges import parse_numbers
 from parcast.quantities.units import format_seconds
 from parcast.results.results import Results
 from parcast.results.row import Row
+
+if TYPE_CHECKING:
+    from parcast.comparison.over import Over
 
 
 def compare(
@@ -84,6 +88,13 @@ def compare(
             metavar="TIME",
         ),
     ] = "20 s",
+    sweep: Annotated[
+        str | None,
+        typer.Option(
+            help="A number to vary evenly, and from where on it hurts: network.startup=0..10us.",
+            metavar="NAME=RANGE",
+        ),
+    ] = None,
     per: Annotated[
         str | None,
         typer.Option(
@@ -107,8 +118,13 @@ def compare(
     registry: Registry = context.obj
     limit = math.inf if tolerance is None else largest_error(tolerance, measured)
     check_output(registry, output)
-    if explain and over:
-        raise ParcastError("--explain and --over exclude each other; give --set instead of --over")
+    if explain and (over or sweep):
+        raise ParcastError(
+            "--explain asks about one point; give --set instead of --over or --sweep"
+        )
+    if over and sweep:
+        raise ParcastError("--sweep varies one number alone; leave out --over")
+    swept = _swept(sweep)
     workloads, machines = workload.split(","), machine.split(",")
     question = _question(p, d, mapping, placement, settings, seed)
     results = _compare(
@@ -116,11 +132,12 @@ def compare(
         workloads,
         machines,
         solvers=",".join(solver) if solver else None,
-        over=_varied(over),
+        over={swept.name: swept.values} if swept else _varied(over),
         measured=measured,
         uncertainty=uncertainty,
         budget=_seconds("--budget", budget),
         per=per,
+        elasticities=False if swept else None,
         **question,
     )
     _refuse_one_invalid_point(results)
@@ -131,6 +148,8 @@ def compare(
                 {"explained": [attrs.asdict(explanation) for explanation in why]} if explain else {}
             )
             print_json({**results.to_dict(), **explained})
+        elif swept:
+            print_sweep(results, swept)
         else:
             print_results(results, wide=wide)
             for index, sentence in enumerate(why):
@@ -146,6 +165,15 @@ def _seconds(option: str, text: str) -> float:
         return Unit("s").check(parse_quantity(text, "s").value, text)
     except UnitError as error:
         raise UnitError(f"{option}: {error}; write a time such as '20 s' or '5 min'") from None
+
+
+def _swept(sweep: str | None) -> Over | None:
+    """Return the setting that is swept, if any is."""
+    if sweep is None:
+        return None
+    from parcast.comparison.over import parse_sweep
+
+    return parse_sweep(sweep)
 
 
 def _varied(over: list[str] | None) -> dict[str, tuple[str, ...]]:

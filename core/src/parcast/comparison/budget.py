@@ -41,7 +41,7 @@ def within_budget(
     kept, left = list(tasks), budget
     for task in priced:
         if task.seconds > left:
-            kept[task.index] = _too_dear(tasks[task.index], task.seconds, budget)
+            kept[task.index] = _too_dear(tasks[task.index], task.seconds, budget, left)
         else:
             left -= task.seconds
     return kept
@@ -57,10 +57,12 @@ def _prices(registry: Catalog, tasks: Sequence[Task | Prediction]) -> list[_Pric
     return priced
 
 
-def _too_dear(task: Task | Prediction, seconds: float, budget: float) -> Prediction:
+def _too_dear(task: Task | Prediction, seconds: float, budget: float, left: float) -> Prediction:
     name = task.entry.name if isinstance(task, Task) else ""
+    total = format_seconds(budget)
+    over = "beyond" if seconds > budget else f"and {format_seconds(left)} is left of"
     message = (
-        f"takes about {format_seconds(seconds)}, beyond the budget of {format_seconds(budget)}; "
+        f"takes about {format_seconds(seconds)}, {over} the budget of {total}; "
         f"name it (-s {name}), or allow more (--budget)"
     )
     return Prediction(status=Status.REFUSED, message=message, details={"cost": seconds})

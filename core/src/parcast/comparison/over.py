@@ -19,8 +19,13 @@ _RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?:([*+])({_NUMBER}))?")
 _ONE = re.compile(rf"{_NUMBER}|[^\W\d][\w.-]*")
 _VALUES = re.compile(r"(?P<pieces>\S+)(?:\s+(?P<unit>\S+))?")
 
+_SWEEP = re.compile(rf"({_NUMBER})\.\.({_NUMBER})\s*([^\W\d_]\S*|%)?")
+
 #: More values than this are a slip of the finger.
 MOST = 1000
+
+#: Steps of a sweep.
+STEPS = 20
 
 
 @attrs.frozen
@@ -82,6 +87,29 @@ def read_overs(texts: Sequence[str]) -> dict[str, Over]:
             raise ParcastError(f"--over {over.name} is given twice; list all its values in one")
         overs[over.name] = over
     return overs
+
+
+def parse_sweep(text: str) -> Over:
+    """Return the setting of ``NAME=FIRST..LAST UNIT``, at `STEPS` + 1 even values.
+
+    Raises
+    ------
+    ParcastError
+        If it is no range, or one that does not rise.
+    """
+    name, values = split_assignment(text)
+    match = _SWEEP.fullmatch(values.strip())
+    if match is None:
+        raise ParcastError(
+            f"--sweep {text!r}: write NAME=FIRST..LAST and a unit, such as network.startup=0..10 us"
+        )
+    first, last, unit = Decimal(match[1]), Decimal(match[2]), match[3] or ""
+    if last <= first:
+        raise ParcastError(
+            f"--sweep {text!r}: the range does not rise; write the smaller end first"
+        )
+    numbers = (first + (last - first) * step / STEPS for step in range(STEPS + 1))
+    return Over(name, tuple(f"{number.normalize():f} {unit}".strip() for number in numbers), unit)
 
 
 def combinations(

@@ -11,13 +11,13 @@ Whatever else varies tells the series apart and is what their labels say.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
 
 from parcast import ParcastError, Results, Row
-from parcast.quantities import is_number, unit_factor
+from parcast.quantities import is_number, parse_quantity, unit_factor
 from parcast.results import GRID, axes, short
 
 #: More than these cannot be told apart in one picture.
@@ -106,8 +106,16 @@ def visible(text: str) -> str:
 
 
 def value(row: Row, name: str) -> Any:
-    """Return what a row has in a column."""
-    return row.params.get(short(name)) if name.startswith("params.") else getattr(row, name)
+    """Return what a row has in a column; a setting that is a quantity in base units."""
+    if not name.startswith("params."):
+        return getattr(row, name)
+    setting = row.params.get(short(name))
+    if not isinstance(setting, str):
+        return setting
+    try:
+        return parse_quantity(setting).value
+    except ParcastError:
+        return setting
 
 
 def _picture(
@@ -134,10 +142,18 @@ def _picture(
 
 
 def _axis(results: Results, name: str) -> Axis:
-    unit = results.provenance.get("over", {}).get(short(name), {}).get("unit", "")
+    unit = _unit(results.provenance.get("over", {}).get(short(name), ()))
     label = _NAMES.get(name, short(name))
     label = visible(label)
     return Axis(name, f"{label} [{unit}]", unit_factor(unit)[1]) if unit else Axis(name, label)
+
+
+def _unit(over: Any) -> str:
+    """Return the unit of the values that a setting takes, where all are in one."""
+    if isinstance(over, Mapping):
+        return str(over.get("unit", ""))
+    units = {f"{text}".partition(" ")[2] for text in over}
+    return units.pop() if len(units) == 1 else ""
 
 
 def _label(results: Results, names: Sequence[str], values: Sequence[Any]) -> str:
