@@ -14,7 +14,13 @@ import typer
 
 from parcast.api import Registry
 from parcast.cli.options import Json, Setting, complete_any_name
-from parcast.cli.output import output_option, print_json, print_table, print_text
+from parcast.cli.output import (
+    output_option,
+    print_json,
+    print_table,
+    print_text,
+    terminal_width,
+)
 from parcast.comparison.settings import Settings, split_assignment
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
 from parcast.html import flatten
@@ -184,9 +190,10 @@ def _show_entry(
     if entry is not None:
         print_text(f"{name} (solver of {entry.kind or 'any'} workloads): {entry.summary}")
         for option, words, meaning in _option_texts(entry):
-            print(f"--set {option}=... {words}")
+            print_text(f"--set {option}=... {words}")
             if meaning:
-                print(fill(meaning, 96, initial_indent="    ", subsequent_indent="    "))
+                width = terminal_width() or 96
+                print(fill(meaning, width, initial_indent="    ", subsequent_indent="    "))
     for index, table in enumerate(tables):
         if index or entry:
             print()

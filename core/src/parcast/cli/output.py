@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -27,17 +27,26 @@ def print_json(value: Any) -> None:
     print(printable_json(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False)))
 
 
+#: No column is made narrower than this to fit the terminal; its head is broken between words.
+_NARROWEST = 20
+
+
 def print_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], optional: Sequence[str] = ()
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    optional: Sequence[str] = (),
+    *,
+    wide: bool = False,
 ) -> None:
     """Print an aligned table; no cell is ever cut, however narrow the terminal.
 
-    Columns that are ``optional`` are left out, the first before the others, where it is too narrow.
+    Where it is too narrow, columns that are ``optional`` are left out, the first before the others,
+    and then the widest columns go over several lines, unless the table is to be ``wide``.
     """
     from rich.console import Console
     from rich.table import Table
 
-    width = terminal_width()
+    width = None if wide else terminal_width()
     for name in optional:
         widths = [max(map(len, column)) + 2 for column in zip(header, *rows, strict=True)]
         if width is not None and sum(widths) - 2 > width:
@@ -45,9 +54,10 @@ def print_table(
             header = [head for head in header if head != name]
             rows = [[*row[:left_out], *row[left_out + 1 :]] for row in rows]
     table = Table(box=None, show_header=any(header), pad_edge=False, padding=(0, 2, 0, 0))
-    for index, name in enumerate(header):
+    for index, (name, room) in enumerate(zip(header, _widths(header, rows, width), strict=True)):
         right = all(_starts_as_number(row[index]) for row in rows)
-        table.add_column(name, justify="right" if right else "left", no_wrap=True)
+        justify: Literal["left", "right"] = "right" if right else "left"
+        table.add_column(name, justify=justify, no_wrap=room is None, max_width=room)
     for row in rows:
         table.add_row(*row)
     buffer = io.StringIO()
@@ -56,6 +66,27 @@ def print_table(
     )
     plain.print(table)
     print("\n".join(line.rstrip() for line in buffer.getvalue().splitlines()))
+
+
+def _widths(
+    header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None
+) -> list[int | None]:
+    """Return how wide columns may be for all to fit, the widest narrowed; None: as they are."""
+    columns = list(zip(header, *rows, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    least = [
+        max(
+            max(map(len, head.split()), default=0), min(max(map(len, cells), default=0), _NARROWEST)
+        )
+        for head, *cells in columns
+    ]
+    narrowed = list(widths)
+    while width is not None and sum(narrowed) + 2 * (len(narrowed) - 1) > width:
+        wider = [index for index, now in enumerate(narrowed) if now > least[index]]
+        if not wider:
+            break
+        narrowed[max(wider, key=narrowed.__getitem__)] -= 1
+    return [None if now == natural else now for now, natural in zip(narrowed, widths, strict=True)]
 
 
 def _starts_as_number(cell: str) -> bool:
@@ -134,7 +165,7 @@ def print_results(results: Results, *, wide: bool = False) -> None:
         disks = f", d = {first.d}" if "d" in table.left_out else ""
         print(f"{first.workload} on {first.machine}{disks}\n")
     if table.rows:
-        print_table(table.header, table.rows)
+        print_table(table.header, table.rows, wide=wide)
     if jobs := results.jobs():
         print()
         print_table(*jobs)

@@ -109,7 +109,7 @@ def slowdown(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Predict how long a process takes on a loaded node: factor, mean, deviation and quantiles."""
-    from parcast.cli import show_progress
+    from parcast.cli import print_text, show_progress
     from parcast.quantities import to_base
     from parcast_petri.machine.load import read_load
     from parcast_petri.slowdown import Slowdown
@@ -131,7 +131,10 @@ def slowdown(
         )
     with show_progress() as tell:
         answer = question.answer(tell)
-    typer.echo(json.dumps(answer) if as_json else _slowdown_report(answer))
+    if as_json:
+        typer.echo(json.dumps(answer))
+    else:
+        print_text(_slowdown_report(answer))
 
 
 def _slowdown_report(answer: dict[str, Any]) -> str:

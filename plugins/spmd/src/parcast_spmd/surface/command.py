@@ -68,7 +68,7 @@ def surface(
     output: Annotated[Path | None, output_option("Write a file; its suffix is the format.")] = None,
 ) -> int:
     """Ask at every p and d: the speedups, the bottlenecks, and what is worth buying."""
-    from parcast.cli import show_progress
+    from parcast.cli import print_text, show_progress
     from parcast_spmd.surface.advice import parse_budget
     from parcast_spmd.surface.report import advise, lines
     from parcast_spmd.surface.survey import survey
@@ -94,7 +94,8 @@ def surface(
         sys.stdout.writelines(_json(results, advice, allowance))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
-        typer.echo("\n".join(lines(results, advice, allowance, smallest_gain, min(width, 100))))
+        for line in lines(results, advice, allowance, smallest_gain, min(width, 100)):
+            print_text(line)
     if output is not None:
         registry.write(results, output)
     return code
