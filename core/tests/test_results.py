@@ -256,3 +256,12 @@ def test_a_line_of_json_holds_what_the_row_gives(make_registry, workload, machin
         assert "\n" not in line
         assert json.loads(line) == row.to_dict()
         assert list(json.loads(line)) == list(row.to_dict())
+
+
+def test_a_note_says_of_which_p_it_is_where_there_are_others():
+    rows = tuple(
+        Row(workload="w", machine="m", solver="a", p=p, d=1, time=1.0, notes=notes)
+        for p, notes in ((4, ()), (8, ("slow",)), (16, ("slow",)))
+    )
+    assert Results(rows).notes() == ["a: slow (p = 8, 16)"]
+    assert Results(rows[1:]).notes() == ["a: slow"]

@@ -13,7 +13,14 @@ from parcast import Machine, Query, Registry
 from parcast.analysis import improvements
 from parcast.cli import main
 from parcast.comparison import Settings, resolve, solve_all
-from parcast.comparison.elasticities import REST, STEP, Solved, elasticities, is_affordable
+from parcast.comparison.elasticities import (
+    MOST_IN_ALL,
+    REST,
+    STEP,
+    Solved,
+    elasticities,
+    stated_cost,
+)
 from parcast.comparison.grid import Question
 from parcast.model.numbers import improved, numbers_of
 from parcast.testing import random_program, seeds
@@ -81,7 +88,8 @@ def folder(tmp_path, monkeypatch):
 def solved(solver: str, query: Query) -> Solved | None:
     task = RESOLVE(solver, query, NOTHING)
     (outcome,) = solve_all(REGISTRY, [task])
-    if not is_affordable(REGISTRY, task, outcome):
+    seconds = stated_cost(REGISTRY, task, outcome)
+    if seconds is None or seconds > MOST_IN_ALL:
         return None
     return Solved(Question(query, solver, NOTHING), task, outcome)
 

@@ -8,6 +8,7 @@ change is too small to have processes served in another order.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -58,18 +59,21 @@ class Solved:
     outcome: Outcome
 
 
-def is_affordable(registry: Catalog, task: Task | Prediction, outcome: Outcome) -> bool:
-    """Return whether an answer is one to ask for its elasticities: it is there, and cheap."""
+def stated_cost(registry: Catalog, task: Task | Prediction, outcome: Outcome) -> float | None:
+    """Return the seconds that asking for an answer's elasticities takes, by the solver's own cost.
+
+    None where there is nothing to ask, or the solver states no cost.
+    """
     if isinstance(task, Prediction) or outcome.prediction.status is not Status.OK:
-        return False
+        return None
     if task.entry.on_request or not outcome.prediction.time:
-        return False
+        return None
     solver = registry.solver(task.entry.name)
     cost = solver.cost(task.query) if hasattr(solver, "cost") else None
-    if cost is None or cost > MOST_SECONDS:
-        return False
+    if cost is None:
+        return None
     paths = numbers_of(task.query.machine)
-    return bool(cost * (len(paths) + len(_by_part(paths))) <= MOST_IN_ALL)
+    return math.inf if cost > MOST_SECONDS else float(cost * (len(paths) + len(_by_part(paths))))
 
 
 @attrs.frozen

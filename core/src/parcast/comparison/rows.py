@@ -32,6 +32,12 @@ _COARSE = (
     "in another order; the parts of the time are rough"
 )
 
+#: What is said of a bottleneck that is the solver's own word.
+_NOT_ASKED = (
+    "the largest part of the time; to solve again with each number of the machine better would "
+    "take too long"
+)
+
 #: Times with one process and one disk that are remembered.
 MOST_ALONE = 10_000
 
@@ -210,17 +216,17 @@ def _with_elasticities(
 
     What the solver itself names is then among the details.
     """
-    from parcast.comparison.elasticities import Solved, elasticities, is_affordable
+    from parcast.comparison.elasticities import MOST_IN_ALL, Solved, elasticities, stated_cost
 
-    solved = {
-        index: Solved(question, task, outcome)
-        for index, (question, task, outcome) in enumerate(
-            zip(questions, tasks, outcomes, strict=True)
-        )
-        if isinstance(task, Task) and is_affordable(registry, task, outcome)
-    }
+    solved, rows = {}, list(rows)
+    for index, (question, task, outcome) in enumerate(zip(questions, tasks, outcomes, strict=True)):
+        seconds = stated_cost(registry, task, outcome)
+        if isinstance(task, Task) and seconds is not None and seconds <= MOST_IN_ALL:
+            solved[index] = Solved(question, task, outcome)
+        elif seconds is not None and rows[index].binding:
+            notes = (*rows[index].notes, f"bottleneck: {_NOT_ASKED}")
+            rows[index] = attrs.evolve(rows[index], notes=notes)
     results = elasticities(registry, list(solved.values()), resolve_task, tell)
-    rows = list(rows)
     for index, explained in zip(solved, results, strict=True):
         if explained is not None:
             rows[index] = _explained(rows[index], explained)

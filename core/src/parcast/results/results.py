@@ -139,13 +139,28 @@ class Results:
     def notes(self) -> list[str]:
         """Return every row's notes, each once, with the solvers that it is from.
 
-        Notes that differ in one number are one note with the range of it.
+        Notes that differ in one number are one note with the range of it. Which p a note is of
+        is said where the same solvers have answers at others.
         """
-        solvers: dict[str, dict[str, None]] = {}
+        rows_of: dict[str, list[Row]] = {}
         for row in self.rows:
             for note in row.notes:
-                solvers.setdefault(note, {})[row.solver] = None
-        return list(merge_similar(f"{', '.join(names)}: {note}" for note, names in solvers.items()))
+                rows_of.setdefault(note, []).append(row)
+        sentences = {
+            f"{', '.join(dict.fromkeys(row.solver for row in rows))}: {note}": rows
+            for note, rows in rows_of.items()
+        }
+        return [
+            sentence + self._where([row for variant in variants for row in sentences[variant]])
+            for sentence, variants in merge_similar(sentences).items()
+        ]
+
+    def _where(self, rows: Sequence[Row]) -> str:
+        """Return of which p rows are, where their solvers have answers at other p too."""
+        solvers, processes = {row.solver for row in rows}, {row.p for row in rows}
+        answered = {row.p for row in self.rows if row.solver in solvers and row.status is Status.OK}
+        places = ranges(sorted(processes)).replace(",", ", ")
+        return f" (p = {places})" if answered - processes else ""
 
     def _repr_html_(self) -> str:
         from html import escape
