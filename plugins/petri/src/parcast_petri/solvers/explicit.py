@@ -57,7 +57,7 @@ def random(program: ProgramNet) -> bool:
 def replications(query: Query, program: ProgramNet, least: int = 10) -> Runs:
     """Run a program's net until its mean time is known as well as the options ask."""
     options: SampledOptions = query.options or SampledOptions()
-    playable = preparation.program_arrays(query, program, "compiled")
+    playable = preparation.program_arrays(query, program)
     begin = Beginnings(playable, program.background)
     prepare = untouched if options.begin == "idle" else begin.draw
     replay = Replay(playable, prepare, query.seed, slots=begin.room() + 64)

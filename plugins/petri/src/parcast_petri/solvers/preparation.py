@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal
 
 from parcast import Assumption
 from parcast.errors import UnsupportedError
 from parcast.model import WHOLE_NETWORK, Costs, Query
 from parcast.program.matching import matched_program
+from parcast_petri.compilation import GAME
 from parcast_petri.machine.load import Load, loads_of
 from parcast_petri.nets.arrays import Arrays, kernel_arrays
 from parcast_petri.nets.token_game import Play
@@ -23,8 +23,6 @@ from parcast_petri.programs.pools import net_operations
 
 #: A program of more operations is refused: its net would take more than some 4 GB.
 MOST_OPERATIONS = 1_000_000
-#: Nets of fewer transitions are played once in less time than it takes to load the kernel.
-_SMALL = 50_000
 
 
 def loads(query: Query) -> dict[int, Load]:
@@ -87,16 +85,14 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def program_arrays(
-    query: Query, program: ProgramNet, form: Literal["auto", "compiled"] = "auto"
-) -> Arrays:
+def program_arrays(query: Query, program: ProgramNet) -> Arrays:
     """Return a program's net as the kernel reads it; a run ends with the last process."""
     options: Options = query.options or Options()
-    small = form == "auto" and len(program.net.transitions) < _SMALL
+    large = GAME.worth_compiling(len(program.net.transitions))
     with _no_garbage_collection():
         return kernel_arrays(
             program.net,
-            "plain" if small else "compiled",
+            "compiled" if large else "plain",
             evaluation="sequential" if options.sharing == "fixed_sequential" else "batch",
             until=(END, query.p),
         )

@@ -89,7 +89,7 @@ class Sampled:
             return of_run(account, preparation.net_notes(program), details)
         tables = _tables(program.computing, loads, idle=options.begin == "idle")
         replay = Replay(
-            preparation.program_arrays(query, program, "compiled"),
+            preparation.program_arrays(query, program),
             lambda memory, draw: _stretch(memory, draw, tables),
             query.seed,
         )
