@@ -133,7 +133,7 @@ def compiled_run(query: Query, polling: float) -> compiled.Run:
 _RANKS = Kernel(
     process_run,
     lambda: compiled_run,
-    plain_steps=150_000,
+    plain_steps=80_000,
     loaded_steps=500,
     uncached_steps=1_500_000,
     is_cached=ranks_are_cached,
@@ -141,7 +141,7 @@ _RANKS = Kernel(
 _FLOWS = Kernel(
     process_run,
     lambda: compiled_run,
-    plain_steps=150_000,
+    plain_steps=80_000,
     loaded_steps=500,
     uncached_steps=2_000_000,
     is_cached=flows_are_cached,
