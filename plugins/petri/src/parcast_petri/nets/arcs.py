@@ -60,7 +60,6 @@ def arc_columns(
     queue
         By transition, the place that is granted in order of request; -1: none.
     """
-    count = len(net.transitions)
     pre, post, inhibitor = (
         Arcs.of([*map(attrgetter(side), net.transitions)], places)
         for side in ("pre", "post", "inhibitor")
@@ -68,14 +67,39 @@ def arc_columns(
     change = _joined(attrs.evolve(pre, tokens=-pre.tokens), post, len(places))
     readers = _joined(pre, inhibitor, len(places))
     readers = readers.only(readers.place != queue[readers.transition])
-    at, touched = _concerned(change, readers, count, len(places))
+    return {
+        **_arcs_as_columns(pre, change, readers, len(net.transitions), len(places)),
+        k.INHIBITOR_AT: inhibitor.starts(len(net.transitions)),
+        k.INHIBITOR_PLACE: inhibitor.place,
+        k.INHIBITOR_WEIGHT: inhibitor.tokens,
+    }
+
+
+def columns_of_single_arcs(
+    pre: Arcs, post: Arcs, transitions: int, places: int
+) -> dict[int, Whole]:
+    """Return the kernel's columns of arcs of one token, none from a place and to it.
+
+    No transition inhibits another, and ``pre`` is in the order of the transitions.
+    """
+    transition = np.concatenate([pre.transition, post.transition])
+    order = np.argsort(transition, kind="stable")
+    change = Arcs(
+        transition[order],
+        np.concatenate([pre.place, post.place])[order],
+        np.concatenate([-pre.tokens, post.tokens])[order],
+    )
+    return _arcs_as_columns(pre, change, pre, transitions, places)
+
+
+def _arcs_as_columns(
+    pre: Arcs, change: Arcs, readers: Arcs, count: int, places: int
+) -> dict[int, Whole]:
+    at, touched = _concerned(change, readers, count, places)
     return {
         k.PRE_AT: pre.starts(count),
         k.PRE_PLACE: pre.place,
         k.PRE_WEIGHT: pre.tokens,
-        k.INHIBITOR_AT: inhibitor.starts(count),
-        k.INHIBITOR_PLACE: inhibitor.place,
-        k.INHIBITOR_WEIGHT: inhibitor.tokens,
         k.CHANGE_AT: change.starts(count),
         k.CHANGE_PLACE: change.place,
         k.CHANGE_BY: change.tokens,
