@@ -81,8 +81,8 @@ class SingleTokens:
             k.INHIBITOR_WEIGHT: (),
             k.RESOURCE: (),
             k.TABLE: (),
-            k.PLAIN: (~immediate & (self.speed < 0) & (self.load < 0)).astype(np.int64),
-            k.IMMEDIATES: immediate.astype(np.int64),
+            k.PLAIN: (~immediate & (self.speed < 0) & (self.load < 0)).astype(np.int8),
+            k.IMMEDIATES: immediate.astype(np.int8),
             k.DELAY: np.where(immediate, 0.0, self.delay),
             **self._pool_columns(numbers, counted),
         }

@@ -389,10 +389,10 @@ def requests(parts: _Program) -> tuple[Whole, Whole, Flags, Flags]:
 
 def _arcs(pairs: Sequence[tuple[Whole, Whole]]) -> Arcs:
     """Return arcs of single tokens in the order of the transitions."""
-    transition = np.concatenate([transition for transition, _ in pairs])
-    place = np.concatenate([place for _, place in pairs])
+    transition = np.concatenate([transition.astype(np.int32) for transition, _ in pairs])
+    place = np.concatenate([place.astype(np.int32) for _, place in pairs])
     order = np.argsort(transition, kind="stable")
-    return Arcs(transition[order], place[order], np.ones(len(order), np.int64))
+    return Arcs(transition[order], place[order], np.ones(len(order), np.int8))
 
 
 def _records(parts: _Program, places: _Places) -> Records:
