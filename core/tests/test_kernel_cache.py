@@ -5,8 +5,10 @@ from __future__ import annotations
 from importlib.metadata import version
 from pathlib import Path
 
+import numba
 import pytest
 
+from parcast.plugins import compile_kernel, is_cached, kernels
 from parcast.plugins.kernels import kernel_cache
 
 
@@ -29,17 +31,43 @@ def test_where_nothing_can_be_written_there_is_no_cache(
     assert kernel_cache("parcast") is None
 
 
-def test_a_terminal_is_told_once_that_kernels_are_compiled(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def plus(a, b):
+    return a + b
+
+
+def test_what_is_not_installed_has_no_cache() -> None:
+    assert kernel_cache("parcast-not-installed") is None
+    assert not is_cached("loops.total", "parcast-not-installed")
+
+
+@pytest.fixture
+def empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_a_terminal_is_told_once_that_a_kernel_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, empty_cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for terminal in (False, True):
+        monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal, raising=False)
+        kernels._say_once.cache_clear()
+        for _ in range(2):
+            compile_kernel(plus, "parcast")
+        written = capsys.readouterr().err
+        assert written.count("parcast warm") == int(terminal)
+
+
+def test_what_is_cached_is_known_without_numba_and_not_announced(
+    monkeypatch: pytest.MonkeyPatch, empty_cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sources = (Path(__file__),)
+    assert not is_cached("test_kernel_cache.plus", "parcast", sources)
+    assert compile_kernel(plus, "parcast", sources)(1, 2) == 3
+    assert is_cached("test_kernel_cache.plus", "parcast", sources)
+    assert not is_cached("test_kernel_cache.plus", "parcast")  # made of other files
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    for name in ("one", "other"):
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
-        kernel_cache("parcast")
-        assert capsys.readouterr().err == "parcast compiles its kernels, once; this takes seconds\n"
-        kernel_cache("parcast")
-        assert capsys.readouterr().err == ""
-    monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "piped"))
-    kernel_cache("parcast")
+    kernels._say_once.cache_clear()
+    compile_kernel(plus, "parcast", sources)
     assert capsys.readouterr().err == ""

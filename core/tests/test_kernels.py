@@ -30,6 +30,22 @@ def test_numba_is_loaded_when_the_plain_steps_of_all_calls_would_take_as_long():
     assert len(made) == 1
 
 
+def test_what_is_not_compiled_yet_is_when_plain_steps_would_take_as_long():
+    cached = False
+    both = Kernel(
+        add, lambda: counted, plain_steps=10, uncached_steps=100, is_cached=lambda: cached
+    )
+    assert both.form(60) is add
+    assert both.form(40) is add
+    assert both.form(1) is counted
+    other = Kernel(
+        add, lambda: counted, plain_steps=10, uncached_steps=100, is_cached=lambda: cached
+    )
+    assert other.form(60) is add
+    cached = True  # by another process
+    assert other.form(1) is counted
+
+
 def test_small_questions_stay_plain_where_the_compiled_form_is_loaded():
     _, both = counted()
     assert both.compiled(1, 2) == 3

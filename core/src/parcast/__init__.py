@@ -9,6 +9,7 @@ from parcast.model.query import Assumption, Parts, Prediction, Query, Status
 from parcast.model.workload import Workload
 from parcast.plugins.entries import (
     FamilyEntry,
+    KernelEntry,
     KindEntry,
     Lowering,
     PartEntry,
@@ -28,6 +29,7 @@ __all__ = [
     "FamilyEntry",
     "Formula",
     "InvalidPointError",
+    "KernelEntry",
     "KindEntry",
     "Lowering",
     "Machine",

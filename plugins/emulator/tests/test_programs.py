@@ -11,6 +11,7 @@ import pytest
 import parcast_emulator
 from parcast import Query, Registry
 from parcast.errors import InvalidPointError
+from parcast.plugins import Kernel
 from parcast.program.matching import matched_program
 from parcast.program.reader import read_source
 from parcast.testing import random_program, seeds
@@ -123,9 +124,12 @@ def test_processes_that_wait_for_ever_are_named(engine):
 
 def test_few_operations_do_not_load_the_compiler(monkeypatch):
     made = random_program(3)
-    assert isinstance(program_run.run(made.query, 0.0), program_run.processes.Run)
-    monkeypatch.setattr(program_run, "MOST_INTERPRETED", 0)
-    assert not isinstance(program_run.run(made.query, 0.0), program_run.processes.Run)
+    for steps, by_processes in ((1000, True), (0, False)):
+        for name in ("_RANKS", "_FLOWS"):
+            engines = Kernel(process_run, lambda: compiled_run, plain_steps=steps)
+            monkeypatch.setattr(program_run, name, engines)
+        ran = program_run.run(made.query, 0.0)
+        assert isinstance(ran, program_run.processes.Run) == by_processes
 
 
 FAIR = {

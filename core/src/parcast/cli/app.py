@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from parcast.api import Registry
-from parcast.cli import advise, browse, solve, study
+from parcast.cli import advise, browse, solve, study, warm
 from parcast.cli.terminal import printing
 from parcast.errors import ParcastError, did_you_mean
 from parcast.startup import seldom_collect
@@ -32,6 +32,7 @@ _COMMANDS: Mapping[str, Callable[..., Any]] = {
     "advise": advise.advise,
     "list": browse.list_names,
     "show": browse.show,
+    "warm": warm.warm,
 }
 
 

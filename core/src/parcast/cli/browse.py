@@ -124,6 +124,7 @@ _LISTS: Mapping[str, Callable[[Registry], Rows]] = {
     "parts": lambda registry: _summaries(registry.parts),
     "readers": lambda registry: _summaries(registry.readers),
     "writers": lambda registry: _summaries(registry.writers),
+    "kernels": lambda registry: _summaries(registry.kernels),
 }
 
 

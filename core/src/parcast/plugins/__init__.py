@@ -10,12 +10,15 @@ if TYPE_CHECKING:
     from parcast.plugins.entries import COST_FEATURES, JOBS, MEMORY_FEATURES, load, load_class
     from parcast.plugins.kernels import (
         Kernel,
+        announce,
         cached_kernels,
         call_once,
         compile_kernel,
+        is_cached,
         kernel,
         kernel_cache,
     )
+    from parcast.plugins.warming import warm
 else:
     __getattr__ = lazily(__name__)
 
@@ -24,11 +27,14 @@ __all__ = [
     "JOBS",
     "MEMORY_FEATURES",
     "Kernel",
+    "announce",
     "cached_kernels",
     "call_once",
     "compile_kernel",
+    "is_cached",
     "kernel",
     "kernel_cache",
     "load",
     "load_class",
+    "warm",
 ]

@@ -17,6 +17,7 @@ from parcast.plugins.entries import (
     API,
     Entry,
     FamilyEntry,
+    KernelEntry,
     KindEntry,
     Lowering,
     PartEntry,
@@ -48,6 +49,7 @@ COLLECTING: Mapping[str, tuple[type, ...]] = {
     "readers": (Reader,),
     "writers": (Writer,),
     "lowerings": (Lowering,),
+    "kernels": (KernelEntry,),
 }
 
 
@@ -103,6 +105,7 @@ class Catalog:
         self.readers: Mapping[str, Reader] = _of_type(entries["readers"], Reader)
         self.writers: Mapping[str, Writer] = _of_type(entries["writers"], Writer)
         self.lowerings: Mapping[str, Lowering] = _of_type(entries["lowerings"], Lowering)
+        self.kernels: Mapping[str, KernelEntry] = _of_type(entries["kernels"], KernelEntry)
 
     @property
     def plugins(self) -> tuple[PluginInfo, ...]:

@@ -167,6 +167,16 @@ class Writer:
 
 
 @attrs.frozen
+class KernelEntry:
+    """Compiled kernels: ``target()`` asks what compiles them; `parcast.plugins.warm` calls it."""
+
+    name: str
+    target: str
+    summary: str
+    api: int = attrs.field(default=API, kw_only=True)
+
+
+@attrs.frozen
 class Lowering:
     """Turns a workload of one kind into another: ``target(workload, query) -> workload, notes``.
 
@@ -190,7 +200,17 @@ class Lowering:
         return f"{self.source} -> {self.goal}"
 
 
-Entry = SolverEntry | FamilyEntry | KindEntry | PartEntry | Resource | Reader | Writer | Lowering
+Entry = (
+    SolverEntry
+    | FamilyEntry
+    | KindEntry
+    | PartEntry
+    | Resource
+    | Reader
+    | Writer
+    | Lowering
+    | KernelEntry
+)
 
 
 def load(target: str) -> Any:

@@ -15,6 +15,7 @@ import pluggy
 from parcast.model.query import Prediction, Query
 from parcast.plugins.entries import (
     FamilyEntry,
+    KernelEntry,
     KindEntry,
     Lowering,
     PartEntry,
@@ -114,6 +115,16 @@ class Specs:
         ::
 
             yield Lowering("kernel", "phases", "parcast_roofline.lower:phases", "One phase a loop.")
+        """
+        yield from ()
+
+    @hookspec
+    def parcast_kernels(self) -> Iterable[KernelEntry]:
+        """Add compiled kernels, for ``parcast warm``.
+
+        ::
+
+            yield KernelEntry("roofline", "parcast_roofline.loops:warm", "Loops summed.")
         """
         yield from ()
 

@@ -5,14 +5,16 @@ Compiled forms are cached in a user directory for each distribution and version.
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, partial, wraps
 from hashlib import sha256
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +25,8 @@ class Kernel:
     """A function in two forms that give the same numbers: plain Python, and compiled by numba.
 
     The plain form answers small questions at once. The compiled one is loaded, which takes a second
-    or more, when the steps of the plain one, over all calls of the process, would take as long.
+    or more, when the steps of the plain one, over all calls of the process, would take as long;
+    where no earlier run has compiled it, it is compiled when they would take as long as that.
 
     Parameters
     ----------
@@ -35,6 +38,10 @@ class Kernel:
         Steps of the plain form, of all calls of the process, that take as long as loading.
     loaded_steps
         Steps that the plain form does sooner than a compiled one that is loaded is called.
+    uncached_steps
+        As ``plain_steps``, of a form that is not compiled yet; None: 20 times those.
+    is_cached
+        Says whether an earlier run has compiled it; None: so it is taken to be.
     """
 
     def __init__(
@@ -44,10 +51,14 @@ class Kernel:
         *,
         plain_steps: int = 1_000_000,
         loaded_steps: int = 0,
+        uncached_steps: int | None = None,
+        is_cached: Callable[[], bool] | None = None,
     ) -> None:
         self.plain = plain
         self.plain_steps = plain_steps
         self.loaded_steps = loaded_steps
+        self.uncached_steps = 20 * plain_steps if uncached_steps is None else uncached_steps
+        self._is_cached = is_cached or (lambda: True)
         self._make = call_once(make)
         self._loaded = False
         self._steps = 0
@@ -61,14 +72,32 @@ class Kernel:
 
     def worth_compiling(self, steps: float) -> bool:
         """Return whether the compiled form answers so many more steps sooner."""
+        if _COMPILING.get():
+            return True
         if self._loaded:
             return steps > self.loaded_steps
-        self._steps += int(min(steps, self.plain_steps + 1))
-        return self._steps > self.plain_steps
+        self._steps += int(min(steps, self.uncached_steps + 1))
+        if self._steps <= self.plain_steps:
+            return False
+        return self._steps > self.uncached_steps or self._is_cached()
 
     def form(self, steps: float) -> Callable[..., Any]:
         """Return the form that answers a question of so many steps soonest."""
         return self.compiled if self.worth_compiling(steps) else self.plain
+
+
+#: Whether questions are asked for the sake of what they compile.
+_COMPILING: ContextVar[bool] = ContextVar("compiling", default=False)
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Let every `Kernel` answer by its compiled form, however small the question is."""
+    token = _COMPILING.set(True)
+    try:
+        yield
+    finally:
+        _COMPILING.reset(token)
 
 
 def kernel(
@@ -80,8 +109,13 @@ def kernel(
     """
 
     def decorate(plain: Callable[..., Any]) -> Kernel:
-        make = partial(compile_kernel, plain, distribution)
-        return Kernel(plain, make, plain_steps=plain_steps, loaded_steps=loaded_steps)
+        return Kernel(
+            plain,
+            partial(compile_kernel, plain, distribution),
+            plain_steps=plain_steps,
+            loaded_steps=loaded_steps,
+            is_cached=partial(is_cached, _name_in_cache(plain), distribution),
+        )
 
     return decorate
 
@@ -113,6 +147,7 @@ def compile_kernel(
     import numba
 
     settings: Any = numba.config
+    announce(_name_in_cache(function), distribution, sources)
     with cached_kernels(distribution, sources) as cached:
         before = {name: getattr(settings, name) for name in config or ()}
         try:
@@ -128,27 +163,64 @@ def compile_kernel(
 def kernel_cache(distribution: str) -> Path | None:
     """Return a directory for the compiled kernels of ``distribution``, made if need be.
 
-    An installed package is never written to, and an upgrade never meets old machine code. When it
-    is made, a terminal is told why the first answer takes longer.
+    An installed package is never written to, and an upgrade never meets old machine code.
 
     Returns
     -------
     Path or None
-        None where no such directory can be written.
+        None where no such directory can be written, or the distribution is not installed.
     """
-    from platformdirs import user_cache_path
-
-    name = f"{distribution}-{version(distribution)}"
-    directory = user_cache_path("parcast") / "kernels" / name
-    first = not directory.exists()
     try:
+        directory = _own_cache(distribution)
         directory.mkdir(parents=True, exist_ok=True)
-        if first and sys.stderr is not None and sys.stderr.isatty():
-            sys.stderr.write(f"{distribution} compiles its kernels, once; this takes seconds\n")
         with tempfile.TemporaryFile(dir=directory):
             return directory
-    except OSError:
+    except (OSError, PackageNotFoundError):
         return None
+
+
+def _own_cache(distribution: str) -> Path:
+    from platformdirs import user_cache_path
+
+    return user_cache_path("parcast") / "kernels" / f"{distribution}-{version(distribution)}"
+
+
+def is_cached(name: str, distribution: str, sources: Iterable[Path] = ()) -> bool:
+    """Return whether machine code of a kernel is cached, without importing numba.
+
+    Parameters
+    ----------
+    name
+        Of the kernel's module, without its packages, a dot, and the function's name.
+    distribution, sources
+        As in `cached_kernels`.
+    """
+    users, files = os.environ.get("NUMBA_CACHE_DIR"), tuple(sources)
+    try:
+        directory = Path(users) if users else _own_cache(distribution)
+    except PackageNotFoundError:
+        return False
+    if files:
+        directory /= _fingerprint(files)
+    return any(directory.glob(f"*/{name}-*.nbc"))
+
+
+def announce(name: str, distribution: str, sources: Iterable[Path] = ()) -> None:
+    """Tell a terminal, once in a process, that a kernel that is not cached is compiled."""
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    if terminal and not is_cached(name, distribution, sources):
+        _say_once()
+
+
+@cache
+def _say_once() -> None:
+    sys.stderr.write(
+        "compiling a kernel, once, which takes seconds; parcast warm compiles all of them\n"
+    )
+
+
+def _name_in_cache(function: Callable[..., Any]) -> str:
+    return f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
 
 
 @contextmanager

@@ -231,7 +231,7 @@ class _Simulation:
             self.charge(rank, "communication", since, self.now)
             if task >= pool.tasks:
                 return
-            for operation in pool.lists[task]:
+            for operation in pool.work.lists[task]:
                 yield from self.alone(rank, order, operation)
 
     def deal(self, rank: int, order: int, number: int) -> _Steps:
@@ -256,7 +256,7 @@ class _Simulation:
             task = self.dealt[rank]
             if task >= pool.tasks:
                 return
-            for operation in pool.lists[task]:
+            for operation in pool.work.lists[task]:
                 yield from self.alone(rank, order, operation)
             size = pool.result_of(task)
 

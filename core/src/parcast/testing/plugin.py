@@ -34,7 +34,7 @@ HEAVY = frozenset(
 )
 
 _RECORDS = ("solvers", "families", "kinds", "parts", "machines", "workloads", "readers",
-            "writers", "lowerings")  # fmt: skip
+            "writers", "lowerings", "kernels")  # fmt: skip
 
 _IMPORT = """import importlib, sys, typer, parcast
 plugin = importlib.import_module(sys.argv[1])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from parcast import (
     FamilyEntry,
+    KernelEntry,
     KindEntry,
     Lowering,
     PartEntry,
@@ -69,6 +70,11 @@ def parcast_writers() -> Iterator[Writer]:
 @hookimpl
 def parcast_lowerings() -> Iterator[Lowering]:
     yield Lowering("kernel", "phases", "parcast_roofline.lower:phases", "One phase a loop.")
+
+
+@hookimpl
+def parcast_kernels() -> Iterator[KernelEntry]:
+    yield KernelEntry("roofline", "parcast_roofline.loops:warm", "Loops summed.")
 
 
 @hookimpl

@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Literal
 
 import attrs
+import numpy as np
 
 from parcast import Machine, Parts, Prediction, Query
 from parcast_roofline.cache import Cache
 from parcast_roofline.kernel import Kernel
+from parcast_roofline.loops import sum_of_slower
 
 
 @attrs.frozen(kw_only=True)
@@ -30,11 +32,10 @@ class Dram:
     def solve(self, query: Query) -> Prediction:
         rate = query.machine.need("processor.rate", "a kernel")
         bandwidth = self.bandwidth(query)
-        join = max if query.options.overlap == "full" else sum
         kernel: Kernel = query.workload.content
         loops = kernel.at(query)
         times = [(loop.flops / rate, loop.bytes / bandwidth) for loop in loops]
-        total = sum(join(pair) for pair in times)
+        total = self.total(times, query.options)
         bound = {
             loop.name: "data" if data > work else "operations"
             for loop, (work, data) in zip(loops, times, strict=True)
@@ -46,6 +47,12 @@ class Dram:
             assumptions=("processes share all loops evenly",),
             details={"bound": bound},
         )
+
+    def total(self, times: list[tuple[float, float]], options: Options) -> float:
+        if options.overlap == "none":
+            return sum(map(sum, times))
+        work, data = np.array(times).T.copy()
+        return float(sum_of_slower.form(steps=len(times))(work, data))
 
     def bandwidth(self, query: Query) -> float:
         return share_of_memory(query.machine, query.p)

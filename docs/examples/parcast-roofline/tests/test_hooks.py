@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from parcast import ParcastError, Query, Registry
 from parcast.comparison.lowering import lower
 from parcast.errors import FileError
+from parcast.plugins import warm
 
 
 @pytest.fixture
@@ -93,6 +94,12 @@ def test_parcast_lowerings(registry: Registry) -> None:
     assert steps == ("kernel -> phases",)
     assert "memory traffic is left out" in notes[0]
     assert lowered.workload.content.at(lowered)[0].parallel == 2e6
+
+
+def test_parcast_kernels(registry: Registry) -> None:
+    ((name, seconds),) = warm(registry)
+    assert name == "roofline"
+    assert isinstance(seconds, float)
 
 
 def test_parcast_commands(registry: Registry) -> None:

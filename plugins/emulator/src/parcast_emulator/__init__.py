@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from parcast import (
     FamilyEntry,
+    KernelEntry,
     KindEntry,
     Lowering,
     PartEntry,
@@ -111,6 +112,22 @@ def _resources(folder: str) -> Iterator[Resource]:
     for file in (files(__name__) / folder).iterdir():
         if file.name.endswith(".toml"):
             yield Resource(file.name.removesuffix(".toml"), file)
+
+
+@hookimpl
+def parcast_kernels() -> Iterator[KernelEntry]:
+    """Add what is compiled."""
+    yield KernelEntry(
+        "emulator.ranks",
+        "parcast_emulator.warming:ranks",
+        "Programs, whose messages share no links.",
+    )
+    yield KernelEntry(
+        "emulator.flows", "parcast_emulator.warming:flows", "Programs, whose messages share links."
+    )
+    yield KernelEntry(
+        "emulator.blocks", "parcast_emulator.warming:blocks", "Emulated applications."
+    )
 
 
 @hookimpl

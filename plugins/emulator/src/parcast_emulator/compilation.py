@@ -7,10 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numba
-from numba.core.compiler_lock import global_compiler_lock
-
-from parcast.plugins import compile_kernel
+from parcast.plugins import compile_kernel, is_cached
 
 #: Steps make no arrays, so nothing counts references, which threads would do one after another.
 _STEP: Mapping[str, bool] = {"nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
@@ -44,6 +41,9 @@ def _deferred(function: Callable[..., Any], **options: bool) -> Any:
     numba sets its target up at the first of them, and holds a lock of its own meanwhile: a thread
     that does so before it has the compiler's would wait for one that compiles, and that for it.
     """
+    import numba
+    from numba.core.compiler_lock import global_compiler_lock
+
     njit: Any = numba.njit
     with global_compiler_lock:
         return njit(function, **_STEP, **options)
@@ -58,12 +58,28 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def kernel_of_flows(function: Callable[..., Any]) -> Any:
     """Compile a function, as `kernel`, that calls the steps of shared links."""
-    from parcast_network.sharing.compiled import SOURCES, register
+    from parcast_network.sharing.compiled import register
 
     register()
     return compile_kernel(
-        function, "parcast-emulator", (*_sources(), *SOURCES), nogil=True, no_cfunc_wrapper=True
+        function, "parcast-emulator", _sources_of_flows(), nogil=True, no_cfunc_wrapper=True
     )
+
+
+def ranks_are_cached() -> bool:
+    """Return whether the kernel of programs whose messages share no links is compiled."""
+    return is_cached("ranks.run", "parcast-emulator", _sources())
+
+
+def flows_are_cached() -> bool:
+    """Return whether the kernel of programs whose messages share links is compiled."""
+    return is_cached("flows.run", "parcast-emulator", _sources_of_flows())
+
+
+def _sources_of_flows() -> tuple[Path, ...]:
+    from parcast_network.sharing.compiled import SOURCES
+
+    return (*_sources(), *SOURCES)
 
 
 @cache

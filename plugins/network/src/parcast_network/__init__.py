@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from parcast import PartEntry, Resource, hookimpl
+from parcast import KernelEntry, PartEntry, Resource, hookimpl
 
 if TYPE_CHECKING:
     import typer
@@ -29,6 +29,12 @@ def parcast_machines() -> Iterator[Resource]:
     """Add a cluster of today, whose topology only this plugin reads."""
     name = "fat-tree-hdr"
     yield Resource(name, files("parcast_network") / "machines" / f"{name}.toml")
+
+
+@hookimpl
+def parcast_kernels() -> Iterator[KernelEntry]:
+    """Add what is compiled."""
+    yield KernelEntry("network", "parcast_network.warming:shares", "Fair shares of links.")
 
 
 @hookimpl

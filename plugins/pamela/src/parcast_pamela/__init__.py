@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from parcast import (
     FamilyEntry,
+    KernelEntry,
     KindEntry,
     Lowering,
     PartEntry,
@@ -101,6 +102,16 @@ def parcast_workloads() -> Iterator[Resource]:
     for path in sorted((files(__name__) / "workloads").iterdir(), key=lambda entry: entry.name):
         if path.name.endswith(".pam"):
             yield Resource(path.name.removesuffix(".pam"), path)
+
+
+@hookimpl
+def parcast_kernels() -> Iterator[KernelEntry]:
+    """Add what is compiled."""
+    yield KernelEntry(
+        "pamela",
+        "parcast_pamela.warming:runs",
+        "Simulations of models, and critical paths of programs.",
+    )
 
 
 @hookimpl

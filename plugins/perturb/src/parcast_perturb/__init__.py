@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from parcast import FamilyEntry, Lowering, PartEntry, Query, Resource, SolverEntry, hookimpl
+from parcast import (
+    FamilyEntry,
+    KernelEntry,
+    Lowering,
+    PartEntry,
+    Query,
+    Resource,
+    SolverEntry,
+    hookimpl,
+)
 from parcast.plugins import COST_FEATURES
 
 if TYPE_CHECKING:
@@ -72,6 +81,14 @@ def parcast_lowerings() -> Iterator[Lowering]:
 def parcast_workloads() -> Iterator[Resource]:
     """Add the experiment of the paper's section 6.1."""
     yield Resource("token-ring", files(__name__) / "programs" / "token-ring.py")
+
+
+@hookimpl
+def parcast_kernels() -> Iterator[KernelEntry]:
+    """Add what is compiled."""
+    yield KernelEntry(
+        "perturb", "parcast_perturb.warming:propagation", "Delays passed on along a trace."
+    )
 
 
 @hookimpl

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from parcast import FamilyEntry, PartEntry, Query, Resource, SolverEntry, hookimpl
+from parcast import FamilyEntry, KernelEntry, PartEntry, Query, Resource, SolverEntry, hookimpl
 from parcast.plugins import COST_FEATURES
 
 if TYPE_CHECKING:
@@ -90,6 +90,12 @@ def parcast_machines() -> Iterator[Resource]:
     """Add the workstations of the paper, one of them loaded."""
     for file in (files(__name__) / "machines").iterdir():
         yield Resource(file.name.removesuffix(".toml"), file)
+
+
+@hookimpl
+def parcast_kernels() -> Iterator[KernelEntry]:
+    """Add what is compiled."""
+    yield KernelEntry("petri", "parcast_petri.warming:game", "The token game.")
 
 
 @hookimpl

@@ -193,7 +193,7 @@ class Slowdown:
         self._build_companions(builder)
         self._build_work(builder, "process", "outset", "end", seconds)
         background = self._background(builder)
-        net_arrays = kernel_arrays(builder.net("node"), "compiled", until=("end", 1))
+        net_arrays = kernel_arrays(builder.net("node"), "plain", until=("end", 1))
         begin = Beginnings(net_arrays, background, self.own - 1)
 
         prepare = untouched if self.idle else begin.draw

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from parcast import FamilyEntry, Query, SolverEntry, hookimpl
+from parcast import FamilyEntry, KernelEntry, Query, SolverEntry, hookimpl
 from parcast.plugins import MEMORY_FEATURES
 
 if TYPE_CHECKING:
@@ -52,6 +52,12 @@ def choose(query: Query) -> str:
 
     models = {model_of(phase, query) for phase in query.workload.content.phase}
     return f"spmd.{models.pop()}" if len(models) == 1 else "spmd.mixed"
+
+
+@hookimpl
+def parcast_kernels() -> Iterator[KernelEntry]:
+    """Add what is compiled."""
+    yield KernelEntry("spmd", "parcast_spmd.warming:queues", "Queues: means and simulation.")
 
 
 @hookimpl

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from parcast.plugins import cached_kernels, call_once, compile_kernel
+from parcast.plugins import announce, cached_kernels, call_once, compile_kernel
 
 _NAME = "parcast-traces"
 
@@ -69,7 +69,9 @@ def compiled(
     import numba
 
     njit: Any = numba.njit
-    with cached_kernels(distribution, _files([*modules, *shared])) as cached:
+    files = files_of(modules, shared)
+    announce(f"{modules[-1].__name__.rpartition('.')[2]}.{entry}", distribution, files)
+    with cached_kernels(distribution, files) as cached:
         outer = njit(nogil=True, no_cfunc_wrapper=True, cache=cached)
         return _copied(modules, entry, outer)[-1].__dict__[entry]
 
@@ -101,12 +103,12 @@ def _copied(modules: Sequence[ModuleType], entry: str, cached: Any) -> list[Modu
     return copies
 
 
-def _files(modules: Sequence[ModuleType]) -> list[Path]:
+def files_of(modules: Sequence[ModuleType], shared: Sequence[ModuleType] = ()) -> list[Path]:
     """Return the files of modules, and of those whose constants all kernels share."""
     package = Path(__file__).parent
-    shared = ("trace/calls.py", "trace/columns.py", "compilation.py")
-    files = [Path(str(module.__file__)) for module in modules]
-    return [*files, *(package / name for name in shared)]
+    common = ("trace/calls.py", "trace/columns.py", "compilation.py")
+    files = [Path(str(module.__file__)) for module in (*modules, *shared)]
+    return [*files, *(package / name for name in common)]
 
 
 @cache

@@ -293,7 +293,7 @@ class _Sweep:
         if task < pool.tasks:
             self.tasks_taken[number] += 1
             fetched = pool.bytes_of(task)
-            process.insert(order, [*pool.lists[task], operation])
+            process.insert(order, [*pool.work.lists[task], operation])
         message = Message(0, order, rank, fetched, True, True, at, asker=rank)
         process.awaited, process.blocked = [message], False
         process.overhead = _plain(self.costs.receiving(fetched))
@@ -313,7 +313,7 @@ class _Sweep:
                 taking = Operation(site, "recv", {"src": ANY, **tag})
                 following = [taking, Operation(site, "answer", {"pool": number}), operation]
         elif (task := self.answers.pop(rank, -1)) < pool.tasks:
-            work, size = ((), 0) if task < 0 else (pool.lists[task], pool.result_of(task))
+            work, size = ((), 0) if task < 0 else (pool.work.lists[task], pool.result_of(task))
             sending = Operation(site, "send", {"dst": pool.master, "bytes": size, **tag})
             receiving = Operation(site, "recv", {"src": pool.master, **tag})
             following = [*work, sending, receiving, operation]

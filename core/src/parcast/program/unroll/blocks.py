@@ -80,11 +80,6 @@ class Pool:
         """How many there are."""
         return self.work.size
 
-    @cached_property
-    def lists(self) -> list[list[Operation]]:
-        """The operations of each task."""
-        return self.work.by_rank()
-
     def bytes_of(self, task: int) -> float:
         """Return what is fetched of a task; nothing where there is none of that number."""
         return _at(self.bytes, task) if task < self.tasks else 0
@@ -138,6 +133,11 @@ class Unrolled:
         """Return ``file:line`` of a site, as errors name it."""
         line = self.sites[site].line
         return self.where if line is None else f"{self.where}:{line}"
+
+    @cached_property
+    def lists(self) -> list[list[Operation]]:
+        """The operations of every rank, see `by_rank`, for who plays a program again and again."""
+        return self.by_rank()
 
     def rank(self, rank: int) -> list[Operation]:
         """Return the operations of one rank, in order."""

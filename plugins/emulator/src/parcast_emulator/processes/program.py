@@ -46,7 +46,7 @@ class Run:
         self.start = 0.0  #: the latest ``start()``
         self.starts = [0.0] * unrolled.size  #: of each rank its own
         self.ends = [0.0] * unrolled.size
-        self.ranks = [_Rank(self, rank, listed) for rank, listed in enumerate(unrolled.by_rank())]
+        self.ranks = [_Rank(self, rank, listed) for rank, listed in enumerate(unrolled.lists)]
         self.post = Post(clock, costs, ports, lambda rank: self.ranks[rank].wake())
         for rank in self.ranks:
             for operation in rank.operations:
@@ -173,7 +173,7 @@ class _Rank(Process):
             self.charge("communication", since, self.clock.now)
             if task >= pool.tasks:
                 return
-            for operation in pool.lists[task]:
+            for operation in pool.work.lists[task]:
                 yield from self.alone(operation)
 
     def deal(self, pool: Pool) -> Steps:
@@ -195,7 +195,7 @@ class _Rank(Process):
             task = self.run.dealt[self.rank]
             if task >= pool.tasks:
                 return
-            for operation in pool.lists[task]:
+            for operation in pool.work.lists[task]:
                 yield from self.alone(operation)
             size = pool.result_of(task)
 

@@ -60,7 +60,6 @@ def arc_columns(
     queue
         By transition, the place that is granted in order of request; -1: none.
     """
-    count = len(net.transitions)
     pre, post, inhibitor = (
         Arcs.of([*map(attrgetter(side), net.transitions)], places)
         for side in ("pre", "post", "inhibitor")
@@ -68,14 +67,64 @@ def arc_columns(
     change = _joined(attrs.evolve(pre, tokens=-pre.tokens), post, len(places))
     readers = _joined(pre, inhibitor, len(places))
     readers = readers.only(readers.place != queue[readers.transition])
-    at, touched = _concerned(change, readers, count, len(places))
+    return {
+        **_arcs_as_columns(pre, change, readers, len(net.transitions), len(places)),
+        k.INHIBITOR_AT: inhibitor.starts(len(net.transitions)),
+        k.INHIBITOR_PLACE: inhibitor.place,
+        k.INHIBITOR_WEIGHT: inhibitor.tokens,
+    }
+
+
+def columns_of_single_arcs(
+    pre: Arcs, post: Arcs, transitions: int, places: int
+) -> dict[int, Whole]:
+    """Return the kernel's columns of arcs of one token, none from a place and to it.
+
+    No transition inhibits another, a place has one transition that takes from it at most, and arcs
+    are in the order of the transitions.
+    """
+    count = len(pre.transition) + len(post.transition)
+    begin = pre.starts(transitions) + post.starts(transitions)
+    at = np.arange(len(pre.transition)) + post.starts(transitions)[pre.transition]
+    place, by = np.empty(count, np.int32), np.ones(count, np.int8)
+    place[at], by[at] = pre.place, -1
+    given = np.ones(count, bool)
+    given[at] = False
+    place[given] = post.place
+    touched_at, touched = _followers(pre, post, transitions, places)
+    return {
+        k.PRE_AT: pre.starts(transitions),
+        k.PRE_PLACE: pre.place,
+        k.CHANGE_AT: begin,
+        k.CHANGE_PLACE: place,
+        k.CHANGE_BY: by,
+        k.TOUCH_AT: touched_at,
+        k.TOUCH: touched,
+    }
+
+
+def _followers(pre: Arcs, post: Arcs, transitions: int, places: int) -> tuple[Whole, Whole]:
+    """Return of each transition itself and those that take what it gives, rising."""
+    taker = np.full(places, -1, np.int32)
+    taker[pre.place] = pre.transition
+    follower = taker[post.place]
+    taken = follower >= 0
+    everyone = np.arange(transitions)
+    first = np.concatenate([everyone, post.transition[taken]])
+    pairs = np.concatenate([everyone, follower[taken]]) + first * transitions
+    pairs.sort(kind="stable")
+    pairs = pairs[np.append(True, np.diff(pairs) > 0)]
+    return _starts(pairs // transitions, transitions), (pairs % transitions).astype(np.int32)
+
+
+def _arcs_as_columns(
+    pre: Arcs, change: Arcs, readers: Arcs, count: int, places: int
+) -> dict[int, Whole]:
+    at, touched = _concerned(change, readers, count, places)
     return {
         k.PRE_AT: pre.starts(count),
         k.PRE_PLACE: pre.place,
         k.PRE_WEIGHT: pre.tokens,
-        k.INHIBITOR_AT: inhibitor.starts(count),
-        k.INHIBITOR_PLACE: inhibitor.place,
-        k.INHIBITOR_WEIGHT: inhibitor.tokens,
         k.CHANGE_AT: change.starts(count),
         k.CHANGE_PLACE: change.place,
         k.CHANGE_BY: change.tokens,

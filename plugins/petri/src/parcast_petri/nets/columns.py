@@ -14,7 +14,7 @@ from parcast.quantities import names_in
 from parcast_petri.kernel import layout as k
 from parcast_petri.nets.arcs import Whole, arc_columns
 from parcast_petri.nets.delays import code, law
-from parcast_petri.nets.net import Given, Net, Tokens, Transition
+from parcast_petri.nets.net import Given, Link, Net, Tokens, Transition
 
 Columns = dict[int, Sequence[Any] | Whole]
 
@@ -57,7 +57,7 @@ def net_columns(numbers: Numbers, *, exact: bool) -> Columns:
         **arc_columns(net, places, granted),
         **_queue_and_reader_columns(numbers),
         **_transition_columns(numbers, exact=exact),
-        **_link_columns(net, places),
+        **link_columns(net.links, places, len(places)),
         **_expression_columns(numbers),
     }
 
@@ -81,7 +81,7 @@ def _expression_columns(numbers: Numbers) -> Columns:
     codes |= {at: code(rate, places) for at, rate in enumerate(rates, first)}
     operations = [*chain.from_iterable(codes.values())]
     return {
-        k.CODE_AT: _starts(codes, first + len(rates)),
+        k.CODE_AT: starts(codes, first + len(rates)),
         k.CODE: [operation for operation, _ in operations],
         k.OPERAND: [*(operand for _, operand in operations), 0],
     }
@@ -116,7 +116,7 @@ def _transition_columns(numbers: Numbers, *, exact: bool) -> Columns:
         k.KIND: kind,
         k.DELAY: first,
         k.SECOND: second,
-        k.TABLE_AT: _starts(tables, count),
+        k.TABLE_AT: starts(tables, count),
         k.TABLE: [*chain.from_iterable(tables.values())],
     }
 
@@ -130,7 +130,7 @@ def _plain(transition: Transition) -> int:
     return int(timer and transition.servers == 1 and not extras)
 
 
-def _starts(lists: Mapping[int, Sized], count: int) -> Whole:
+def starts(lists: Mapping[int, Sized], count: int) -> Whole:
     """Return where each of so many lists begins in all of them together, and where the last ends.
 
     Those that are not given are empty.
@@ -179,7 +179,7 @@ def _queue_and_reader_columns(numbers: Numbers) -> Columns:
     for at in net.special:
         queue_of[at] = number.get(net.transitions[at].queue or "", -1)
     return {
-        k.READER_AT: _starts(readers, len(places)),
+        k.READER_AT: starts(readers, len(places)),
         k.READER: [pool for place in sorted(readers) for pool in readers[place]],
         k.QUEUE: queue_of,
         k.RESOURCE: [places[queue] for queue in queues],
@@ -187,22 +187,32 @@ def _queue_and_reader_columns(numbers: Numbers) -> Columns:
     }
 
 
-def _link_columns(net: Net, places: Mapping[str, int]) -> Columns:
-    """Return the columns of links: what is on them, and the other way round."""
-    members = {at: [places[name] for name in link.loads] for at, link in enumerate(net.links)}
+def link_columns(links: Sequence[Link], places: Mapping[str, int], counted: int) -> Columns:
+    """Return the columns of links: what is on them, and the other way round.
+
+    Parameters
+    ----------
+    links
+        All of a net.
+    places
+        The number of each place or load that they name.
+    counted
+        How many places and loads there are.
+    """
+    members = {at: [places[name] for name in link.loads] for at, link in enumerate(links)}
     on: dict[int, list[int]] = defaultdict(list)
     watched: dict[int, list[int]] = defaultdict(list)
     for at, positions in members.items():
         for place in dict.fromkeys(positions):
             on[place].append(at)
-        capacity = (places[name] for name in names_in(net.links[at].capacity.expr))
+        capacity = (places[name] for name in names_in(links[at].capacity.expr))
         for place in dict.fromkeys((*positions, *capacity)):
             watched[place].append(at)
     return {
-        k.MEMBER_AT: _starts(members, len(members)),
+        k.MEMBER_AT: starts(members, len(members)),
         k.MEMBER: [*chain.from_iterable(members.values())],
-        k.ON_AT: _starts(on, len(places)),
+        k.ON_AT: starts(on, counted),
         k.ON: [link for place in sorted(on) for link in on[place]],
-        k.WATCHED_AT: _starts(watched, len(places)),
+        k.WATCHED_AT: starts(watched, counted),
         k.WATCHED: [link for place in sorted(watched) for link in watched[place]],
     }

@@ -86,7 +86,7 @@ def solution(
     """
     exact = not net.random
     shape: Any = {"evaluation": evaluation, "bound": bound}
-    play = Play(kernel_arrays(net, "exact" if exact else "compiled", **shape), generator(seed, 0))
+    play = Play(kernel_arrays(net, "exact" if exact else "plain", **shape), generator(seed, 0))
     run = _finished(play, min(SOON, MOST_EXACT), firings)
     if run is None and firings >= LEAST_STEADY and never_ends(net):
         long_run = steady_state(

@@ -131,9 +131,9 @@ class Play:
     def _advance(self, firings: int) -> int:
         run: Callable[..., int] = game.run
         if self.net_arrays.form == "compiled":
-            from parcast_petri.compilation import compiled
+            from parcast_petri.compilation import GAME
 
-            run = compiled()
+            run = GAME.compiled
         while True:
             try:
                 code = run(self.memory.m, self.memory.f, self.draw, firings)

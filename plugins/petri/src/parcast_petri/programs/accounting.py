@@ -40,7 +40,9 @@ class Records:
     _receives: dict[Inbox, list[tuple[int, int, int]]] = attrs.field(
         factory=lambda: defaultdict(list)
     )
-    _table: tuple[NDArray[np.int64], ...] | None = None
+    #: rank, part, since and until of all that is noted as busy, and waits, where they are known
+    busy_columns: tuple[NDArray[Any], ...] | None = None
+    wait_columns: tuple[NDArray[np.int64], ...] | None = None
     _offers: dict[Inbox, list[tuple[int, int, int]]] = attrs.field(
         factory=lambda: defaultdict(list)
     )
@@ -74,9 +76,10 @@ class Records:
         ends = times[self.ends]
         spent = np.zeros((len(self.ends), len(_PARTS)))
         ledger = _Ledger(spent, start)
-        if self._busy:
-            rank, part, since, until = np.array(self._busy).T
-            ledger.charge(rank, part, times[since], times[until])
+        if self.busy_columns is None:
+            self.busy_columns = tuple(np.array(self._busy, np.int64).reshape(-1, 4).T)
+        rank, part, since, until = self.busy_columns
+        ledger.charge(rank, part, times[since], times[until])
         self._charge_waits(times, ledger)
         self._charge_takings(times, ledger)
         for inbox, receives in self._receives.items():
@@ -87,9 +90,9 @@ class Records:
         return Account(last - start, start, ends, spent)
 
     def _charge_waits(self, times: Times, ledger: _Ledger) -> None:
-        if self._table is None:
-            self._table = self._waits_as_arrays()
-        rank, since, until, owner, ending, leaving = self._table
+        if self.wait_columns is None:
+            self.wait_columns = self._waits_as_arrays()
+        rank, since, until, owner, ending, leaving = self.wait_columns
         begun = times[since]
         left = begun.copy()
         ends, flights = times[ending], times[leaving]

@@ -131,14 +131,21 @@ class Routes:
     @classmethod
     def of(cls, costs: Costs, networks: Sequence[Wires], src: Any, dst: Any, size: Any) -> Routes:
         """Return the routes of messages of ``size`` bytes between these ranks."""
-        node, within = costs.placement.node, costs.placement.same_node(src, dst)
-        network = network_numbers(networks, node[src], node[dst])
-        startup, transfer = costs.latency(src, dst, size), costs.transfer(src, dst, size)
-        for wires in networks[1:]:
-            takes = ~within & (network == wires.number)
-            if wires.startup is not None:
-                startup = np.where(takes, wires.startup, startup)
-            if wires.own_per_byte is not None:
-                alone = costs.on_wire(src, dst, size) * wires.own_per_byte
-                transfer = np.where(takes, alone, transfer)
-        return cls(network.tolist(), startup.tolist(), transfer.tolist())
+        return cls(*(column.tolist() for column in routes(costs, networks, src, dst, size)))
+
+
+def routes(
+    costs: Costs, networks: Sequence[Wires], src: Any, dst: Any, size: Any
+) -> tuple[Any, Any, Any]:
+    """Return the network of each message, its startup, and the seconds of its bytes."""
+    node, within = costs.placement.node, costs.placement.same_node(src, dst)
+    network = network_numbers(networks, node[src], node[dst])
+    startup, transfer = costs.latency(src, dst, size), costs.transfer(src, dst, size)
+    for wires in networks[1:]:
+        takes = ~within & (network == wires.number)
+        if wires.startup is not None:
+            startup = np.where(takes, wires.startup, startup)
+        if wires.own_per_byte is not None:
+            alone = costs.on_wire(src, dst, size) * wires.own_per_byte
+            transfer = np.where(takes, alone, transfer)
+    return network, startup, transfer

@@ -44,10 +44,7 @@ class Transfers:
     rates: Sequence[Rates]  #: by network
 
     def __attrs_post_init__(self) -> None:
-        sharing = self.options.sharing
-        for rates in self.rates:
-            if reason := _refusal(rates.wires, self.options):
-                raise UnsupportedError(f"petri.sharing = {sharing!r} {reason}")
+        refuse_sharing([rates.wires for rates in self.rates], self.options)
 
     def build(self, message: Message) -> int:
         """Build a message's way from ready to arrived; return the moment of its arrival."""
@@ -171,6 +168,13 @@ class Transfers:
             asking = head
         self._step("take port in", message, {**asking, into: 1}, entering, queue=into)
         return self._step("enter", message, entering, {into: 1, **message.arrived}, **transfer)
+
+
+def refuse_sharing(networks: Sequence[Wires], options: Options) -> None:
+    """Refuse options that do not say how these networks are shared."""
+    for wires in networks:
+        if reason := _refusal(wires, options):
+            raise UnsupportedError(f"petri.sharing = {options.sharing!r} {reason}")
 
 
 def _refusal(wires: Wires, options: Options) -> str | None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from parcast import Assumption
 from parcast.model import Prediction, Query
-from parcast_petri.kernel import layout as k
 from parcast_petri.options import SampledOptions
 from parcast_petri.programs.lowering import ProgramNet
 from parcast_petri.programs.nodes import Nodes
@@ -34,12 +33,12 @@ class Explicit:
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""
         loads = preparation.loads(query)
-        program = preparation.build_program(query, Nodes(loads, explicit=True))
+        build = Nodes(loads, explicit=True)
+        if not loads and not random_traffic(query):
+            played = preparation.play_once(query, build)
+            return of_run(played.account, played.notes, {"transitions": played.transitions})
+        program = preparation.build_program(query, build)
         details = {"transitions": len(program.net.transitions)}
-        if not random(program):
-            play = preparation.play_program(query, program)
-            account = program.records.read(play.memory.column(k.LAST))
-            return of_run(account, preparation.net_notes(program), details)
         runs = replications(query, program)
         nodes = f"{len(loads)} loaded nodes" if len(loads) > 1 else "1 loaded node"
         notes = [f"the background jobs of {nodes} are simulated"] if loads else []
@@ -49,15 +48,10 @@ class Explicit:
         return of_runs(query, runs, notes, details)
 
 
-def random(program: ProgramNet) -> bool:
-    """Tell whether anything in a program's net differs from run to run."""
-    return bool(program.background.loads or program.background.sources)
-
-
 def replications(query: Query, program: ProgramNet, least: int = 10) -> Runs:
     """Run a program's net until its mean time is known as well as the options ask."""
     options: SampledOptions = query.options or SampledOptions()
-    playable = preparation.program_arrays(query, program, "compiled")
+    playable = preparation.program_arrays(query, program)
     begin = Beginnings(playable, program.background)
     prepare = untouched if options.begin == "idle" else begin.draw
     replay = Replay(playable, prepare, query.seed, slots=begin.room() + 64)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from parcast import Assumption
 from parcast.model import Prediction, Query
-from parcast_petri.kernel import layout as k
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.solvers import costs, preparation
 from parcast_petri.solvers.prediction import of_run
@@ -33,9 +32,8 @@ class Mean:
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""
         loads = preparation.loads(query)
-        program = preparation.build_program(query, Nodes(loads))
-        play = preparation.play_program(query, program)
-        notes = preparation.net_notes(program)
+        played = preparation.play_once(query, Nodes(loads))
+        notes = [*played.notes]
         if len(loads) > 1 and query.p > 1:
             notes.append(
                 f"too low: {len(loads)} nodes are loaded, processes that wait for each other take "
@@ -50,7 +48,7 @@ class Mean:
                 "another number of jobs; use petri.explicit"
             )
         return of_run(
-            program.records.read(play.memory.column(k.LAST)),
+            played.account,
             notes,
-            {"transitions": len(program.net.transitions), "firings": play.firings},
+            {"transitions": played.transitions, "firings": played.firings},
         )

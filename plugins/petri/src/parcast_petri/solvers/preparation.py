@@ -5,26 +5,30 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal
+
+import attrs
 
 from parcast import Assumption
 from parcast.errors import UnsupportedError
 from parcast.model import WHOLE_NETWORK, Costs, Query
 from parcast.program.matching import matched_program
+from parcast_petri.compilation import GAME
+from parcast_petri.kernel import layout as k
 from parcast_petri.machine.load import Load, loads_of
 from parcast_petri.nets.arrays import Arrays, kernel_arrays
 from parcast_petri.nets.token_game import Play
 from parcast_petri.options import Options
+from parcast_petri.programs.accounting import Account
+from parcast_petri.programs.at_once import ColumnProgram, column_program, is_plain
 from parcast_petri.programs.local_operations import MOVING
 from parcast_petri.programs.lowering import END, ProgramNet, program_net
 from parcast_petri.programs.masters import NOTE
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.pools import net_operations
 
-#: A program of more operations is refused: its net would take more than some 4 GB.
-MOST_OPERATIONS = 1_000_000
-#: Nets of fewer transitions are played once in less time than it takes to load the kernel.
-_SMALL = 50_000
+#: Programs of more operations are refused, whose net would take more than some 4 GB: built an
+#: object for each place and transition, and in columns.
+MOST_OPERATIONS, MOST_IN_COLUMNS = 1_000_000, 10_000_000
 
 
 def loads(query: Query) -> dict[int, Load]:
@@ -35,14 +39,18 @@ def loads(query: Query) -> dict[int, Load]:
 
 def refusal(query: Query) -> str | None:
     """Return why no net of a query's program can be built, if that is known before."""
-    unrolled = matched_program(query, pools=True).unrolled
-    if (count := net_operations(unrolled)) > MOST_OPERATIONS:
-        return (
-            f"{count:,} operations make a net that is too large for petri (at most "
-            f"{MOST_OPERATIONS:,}); use a smaller p"
-        )
+    count = net_operations(matched_program(query, pools=True).unrolled)
     try:
-        for load in loads(query).values():
+        background = loads(query)
+        if count > MOST_OPERATIONS:
+            plain = not background and is_plain(query, query.options or Options())
+            most = MOST_IN_COLUMNS if plain else MOST_OPERATIONS
+            if count > most:
+                return (
+                    f"{count:,} operations make a net that is too large for petri (at most "
+                    f"{most:,}{'' if plain else ' of such a program'}); use a smaller p"
+                )
+        for load in background.values():
             load.factor()  # which refuses turns whose switches leave a process no time
     except UnsupportedError as error:
         return str(error)
@@ -87,26 +95,52 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def program_arrays(
-    query: Query, program: ProgramNet, form: Literal["auto", "compiled"] = "auto"
-) -> Arrays:
+def program_arrays(query: Query, program: ProgramNet) -> Arrays:
     """Return a program's net as the kernel reads it; a run ends with the last process."""
     options: Options = query.options or Options()
-    small = form == "auto" and len(program.net.transitions) < _SMALL
+    large = GAME.worth_compiling(len(program.net.transitions))
     with _no_garbage_collection():
         return kernel_arrays(
             program.net,
-            "plain" if small else "compiled",
+            "compiled" if large else "plain",
             evaluation="sequential" if options.sharing == "fixed_sequential" else "batch",
             until=(END, query.p),
         )
 
 
-def play_program(query: Query, program: ProgramNet) -> Play:
-    """Return a run of a program's net to its end."""
+@attrs.frozen(eq=False)
+class Played:
+    """One run of a program's net to its end."""
+
+    account: Account
+    notes: tuple[str, ...]  #: on how the net was built
+    transitions: int
+    firings: int
+
+
+def play_once(query: Query, nodes: Nodes) -> Played:
+    """Build a program's net, in columns where it can be, and play it to its end."""
+    options: Options = query.options or Options()
+    if not nodes.loads and is_plain(query, options):
+        with _no_garbage_collection():
+            return _play_columns(query, column_program(query, options))
+    program = build_program(query, nodes)
     play = Play(program_arrays(query, program))
     play.end()
-    return play
+    account = program.records.read(play.memory.column(k.LAST))
+    notes = tuple(net_notes(program))
+    return Played(account, notes, len(program.net.transitions), play.firings)
+
+
+def _play_columns(query: Query, program: ColumnProgram) -> Played:
+    large = GAME.worth_compiling(len(program.net))
+    net_arrays = program.net.arrays("compiled" if large else "plain", (program.end, query.p))
+    transitions, records = len(program.net), program.records
+    del program  # the kernel has a memory of its own
+    play = Play(net_arrays)
+    play.end()
+    account = records.read(play.memory.entries(k.LAST))
+    return Played(account, (), transitions, play.firings)
 
 
 def loaded_nodes(query: Query) -> list[int]:

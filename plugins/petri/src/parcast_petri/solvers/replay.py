@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.quantities import Replications, generator, replicate
+from parcast_petri.compilation import GAME
 from parcast_petri.kernel import layout as k
 from parcast_petri.nets.arrays import Arrays, Memory
 from parcast_petri.nets.token_game import Play
@@ -37,13 +38,20 @@ class Replay:
         Of all runs: the same numbers for the same seed and replication.
     slots
         How many jobs there is room for at first.
+
+    Notes
+    -----
+    A plain form gives way to the compiled one, which plays alike, as soon as the runs are worth it.
     """
 
     def __init__(self, net_arrays: Arrays, prepare: Prepare, seed: int, slots: int = 0) -> None:
         self.net_arrays, self.prepare, self.seed = net_arrays, prepare, seed
-        self.template = net_arrays.memory(slots=slots)
-        self.memory = net_arrays.memory(slots=slots)
-        self.firings = 0
+        self.firings = self._firings = 0
+        self._make_room(slots)
+
+    def _make_room(self, slots: int) -> None:
+        self.template = self.net_arrays.memory(slots=slots)
+        self.memory = self.net_arrays.memory(slots=slots)
 
     def times(self, number: int) -> Sequence[float]:
         """Return when each transition fired last in the replication of this number."""
@@ -52,6 +60,9 @@ class Replay:
 
     def run(self, number: int) -> None:
         """Run the replication of this number; ``memory`` says what it came to."""
+        if self.net_arrays.form == "plain" and GAME.worth_compiling(self._firings):
+            self.net_arrays = attrs.evolve(self.net_arrays, form="compiled")
+            self._make_room(self.memory.slots)
         draw = generator(self.seed, number)
         self.memory.copy_from(self.template)
         self.prepare(self.memory, draw)
@@ -60,7 +71,8 @@ class Replay:
         if play.memory is not self.memory:  # it has grown
             self.memory = play.memory
             self.template = self.net_arrays.memory(slots=self.memory.slots)
-        self.firings += play.firings
+        self._firings = play.firings  # of one run
+        self.firings += self._firings
 
 
 @attrs.frozen(eq=False)

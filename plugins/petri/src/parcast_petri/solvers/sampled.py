@@ -81,15 +81,14 @@ class Sampled:
         """Return the prediction."""
         options: SampledOptions = query.options or SampledOptions()
         loads = preparation.loads(query)
+        if not loads:
+            played = preparation.play_once(query, Nodes(loads))
+            return of_run(played.account, played.notes, {"transitions": played.transitions})
         program = preparation.build_program(query, Nodes(loads))
         details = {"transitions": len(program.net.transitions)}
-        if not loads:
-            play = preparation.play_program(query, program)
-            account = program.records.read(play.memory.column(k.LAST))
-            return of_run(account, preparation.net_notes(program), details)
         tables = _tables(program.computing, loads, idle=options.begin == "idle")
         replay = Replay(
-            preparation.program_arrays(query, program, "compiled"),
+            preparation.program_arrays(query, program),
             lambda memory, draw: _stretch(memory, draw, tables),
             query.seed,
         )
