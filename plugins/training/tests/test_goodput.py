@@ -15,24 +15,16 @@ from hypothesis import strategies as st
 
 from parcast.errors import ParcastError, UnsupportedError
 from parcast.quantities import Distribution
-from parcast_training.goodput import (
-    FailingJob,
-    Plan,
-    best_plan,
-    daly,
-    daly_first,
-    exact,
+from parcast_training.goodput.failing import FailingJob, Plan
+from parcast_training.goodput.failures import (
     failures_to_finish,
     failures_within,
-    goodput,
     quantile_of,
-    shares,
-    simulate_finish,
-    simulate_span,
-    time_to_finish,
     waiting_share,
-    young,
 )
+from parcast_training.goodput.intervals import best_plan, daly, daly_first, exact, young
+from parcast_training.goodput.renewal import goodput, shares, time_to_finish
+from parcast_training.goodput.simulation import simulate_finish, simulate_span
 
 from .plain_goodput import plain_finish
 

@@ -16,6 +16,11 @@ from parcast_training.goodput.intervals import INTERVALS, best_plan
 from parcast_training.goodput.renewal import Moments, Shares, shares, time_to_finish
 from parcast_training.goodput.simulation import simulate_finish, simulate_span
 
+#: Failures that are drawn at most, of all runs together.
+_DRAWN = 2e7
+#: Fewer runs are none to tell quantiles by.
+_LEAST = 200
+
 #: What is shown of distributions.
 LEVELS = (0.05, 0.5, 0.95)
 
@@ -68,6 +73,7 @@ def answer(question: Question, runs: int, seed: int) -> Answer:
     cuts, plans = _cuts(question, computing)
     best = next((cut for cut in cuts if cut.by == "yours"), cuts[0])
     plan = plans[best.by]
+    runs = _affordable(question, best, runs)
     generator = np.random.default_rng([seed, 1])
     span = simulate_span(job, best.interval, question.horizon, runs, generator)
     within = failures_within(job, question.horizon)
@@ -88,6 +94,22 @@ def answer(question: Question, runs: int, seed: int) -> Answer:
         waiting=_of_sample(span.waiting),
         runs=runs,
     )
+
+
+def _affordable(question: Question, best: Cut, runs: int) -> int:
+    """Return as many runs as are simulated in some seconds, where each has very many failures.
+
+    Raises
+    ------
+    UnsupportedError
+        If that is too few to tell quantiles by.
+    """
+    longest = max(question.horizon, 0.0 if best.finish is None else best.finish.mean)
+    failures = longest / question.job.mtbf
+    if failures * _LEAST > _DRAWN:
+        raise UnsupportedError(f"{failures:,.0f} failures are too many to simulate; state a "
+                               "shorter --horizon, or less work")  # fmt: skip
+    return min(runs, int(_DRAWN / failures))
 
 
 def _cuts(

@@ -6,14 +6,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.errors import UnsupportedError
 from parcast_training.goodput.failing import FailingJob, Plan
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-#: Failures drawn at most, of all runs together.
-_MOST = 200_000_000
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -31,11 +27,6 @@ def simulate_finish(
     """Return the times until the plan is done, waiting for spares included, and failures before.
 
     Computing takes as long as the plan says: stragglers are none here.
-
-    Raises
-    ------
-    UnsupportedError
-        If so many failures are to be drawn that it takes too long.
     """
     times, failures = np.zeros(runs), np.zeros(runs, np.int64)
     running = np.arange(runs)
@@ -43,9 +34,8 @@ def simulate_finish(
     todo = np.full(runs, plan.count)
     whole = plan.interval + job.checkpoint
     tail = plan.last + job.checkpoint if plan.last else 0.0
-    restart, drawn = 0.0, 0
+    restart = 0.0
     while running.size:
-        drawn = _count(drawn, running.size)
         gap = generator.exponential(job.mtbf, running.size)
         room = gap - restart
         done = np.minimum(np.floor(np.maximum(room, 0.0) / whole), todo).astype(np.int64)
@@ -64,21 +54,14 @@ def simulate_finish(
 def simulate_span(
     job: FailingJob, interval: float, span: float, runs: int, generator: np.random.Generator
 ) -> Spans:
-    """Return what runs of a job without end do within a span; what no checkpoint holds is not done.
-
-    Raises
-    ------
-    UnsupportedError
-        As `simulate_finish`.
-    """
+    """Return what endless runs do within a span; what no checkpoint holds is not done."""
     failures, waited = np.zeros(runs, np.int64), np.zeros(runs)
     running = np.arange(runs)
     clock, pool = np.zeros(runs), _Pool(job, runs, generator)
     whole = interval + job.checkpoint
     stretches: list[tuple[Ints, Floats, Ints]] = []
-    restart, drawn = 0.0, 0
+    restart = 0.0
     while running.size:
-        drawn = _count(drawn, running.size)
         fails = clock + generator.exponential(job.mtbf, running.size)
         begin = clock + restart
         room = np.minimum(fails, span) - begin
@@ -92,13 +75,6 @@ def simulate_span(
         restart = job.restart
     useful = _work(job, interval, span, stretches, runs, generator)
     return Spans(useful=useful / span, waiting=waited / span, failures=failures)
-
-
-def _count(drawn: int, number: int) -> int:
-    if drawn > _MOST:
-        raise UnsupportedError(f"more than {_MOST:,} failures are to be drawn; take fewer runs, "
-                               "less work, or a longer time between failures")  # fmt: skip
-    return drawn + number
 
 
 class _Pool:
