@@ -60,7 +60,7 @@ def test_dalys_published_optima(mtbf, minutes, digits):
 
 
 def test_dalys_equations():
-    """Equation 9 (first order), 37 (higher order) and its end, where a dump takes twice M."""
+    """First order, higher order, and its end, where a dump takes twice M."""
     job = FailingJob(mtbf=1000.0, checkpoint=10.0, restart=30.0)
     assert young(job) == pytest.approx(math.sqrt(2 * 10 * 1000))
     assert daly_first(job) == pytest.approx(math.sqrt(2 * 10 * 1030) - 10)

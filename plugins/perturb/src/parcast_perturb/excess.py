@@ -6,6 +6,8 @@ what each rank computed itself before it, which needs no common clock.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from parcast_traces.gaps import first_events, gaps_of
@@ -13,30 +15,40 @@ from parcast_traces.trace.calls import ALL, EXSCAN, NONBLOCKING
 from parcast_traces.trace.columns import KIND, OUT, SITE, Floats, Ints, Trace
 
 
-def excess_of(trace: Trace) -> Floats:
+def excess_of(trace: Trace, *, others: bool = True) -> Floats:
     """Return how much longer each gap is than the median of the other ranks' like it.
 
     Negative where it is shorter, 0 before a rank's first event, where a clock began. Like it are,
     where all ranks come to the same two calls equally often, the gaps of the same turn; what else
     a rank computes between two collectives of all is compared as a sum. Without such collectives
-    each is compared by its mean between the same two calls.
+    each is compared by its mean between the same two calls. Of an even number the median is the
+    lower one of both in the middle, which one slow rank of few does not move.
+
+    Parameters
+    ----------
+    trace
+        What ran.
+    others
+        Whether the median is of the other ranks; else it is of all.
     """
     gaps = gaps_of(trace)
     if not trace.modeled:
         gaps[first_events(trace)] = 0.0
     if trace.size < 2 or not trace.count:
         return np.zeros(len(gaps))
+    beyond = _beyond_others if others else _beyond_median
     ranks = np.repeat(np.arange(trace.size), np.diff(trace.events.offsets))
     pair = _pairs(trace)
-    excess, compared = _in_turn(gaps, ranks, pair, trace.size)
-    others = np.flatnonzero(~compared)
-    if not others.size:
+    excess, compared = _in_turn(gaps, ranks, pair, trace.size, beyond)
+    unlike = np.flatnonzero(~compared)
+    if not unlike.size:
         return excess
     rounds = _rounds(trace)
+    where = (gaps[unlike], ranks[unlike])
     if rounds is None:
-        excess[others] = _by_mean(gaps[others], ranks[others], pair[others], trace.size)
+        excess[unlike] = _by_mean(*where, pair[unlike], trace.size)
     else:
-        excess[others] = _by_round(gaps[others], ranks[others], rounds[others], trace.size)
+        excess[unlike] = _by_round(*where, rounds[unlike], trace.size, beyond)
     return excess
 
 
@@ -67,7 +79,9 @@ def _pairs(trace: Trace) -> Ints:
     return pair.reshape(-1)
 
 
-def _in_turn(gaps: Floats, ranks: Ints, pair: Ints, size: int) -> tuple[Floats, Ints]:
+def _in_turn(
+    gaps: Floats, ranks: Ints, pair: Ints, size: int, beyond: Callable[[Floats], Floats]
+) -> tuple[Floats, Ints]:
     """Return the excess of gaps that all ranks have equally many of, and which these are."""
     counts = np.bincount(pair * size + ranks, minlength=(pair.max() + 1) * size)
     counts = counts.reshape(-1, size)
@@ -79,16 +93,12 @@ def _in_turn(gaps: Floats, ranks: Ints, pair: Ints, size: int) -> tuple[Floats, 
     turns = np.arange(len(order)) - np.repeat(begins, counts[alike, 0] * size)
     turns %= np.repeat(counts[alike, 0], counts[alike, 0] * size)
     table = order[np.lexsort((ranks[order], turns, pair[order]))].reshape(-1, size)
-    excess[table] = _beyond_others(gaps[table])
+    excess[table] = beyond(gaps[table])
     return excess, alike[pair]
 
 
 def _beyond_others(table: Floats) -> Floats:
-    """Return each number less the median of the other columns of its row.
-
-    Of an even number of others the lower one of both in the middle, which one slow rank of few does
-    not move.
-    """
+    """Return each number less the lower median of the other columns of its row."""
     size = table.shape[1]
     order = np.argsort(table, axis=1, kind="stable")
     place = np.empty_like(order)
@@ -96,6 +106,13 @@ def _beyond_others(table: Floats) -> Floats:
     ordered = np.take_along_axis(table, order, axis=1)
     middle = (size - 2) // 2  # of the others
     beyond: Floats = table - np.take_along_axis(ordered, middle + (place <= middle), axis=1)
+    return beyond
+
+
+def _beyond_median(table: Floats) -> Floats:
+    """Return each number less the lower median of its row."""
+    middle = (table.shape[1] - 1) // 2
+    beyond: Floats = table - np.partition(table, middle, axis=1)[:, middle : middle + 1]
     return beyond
 
 
@@ -116,13 +133,14 @@ def _rounds(trace: Trace) -> Ints | None:
     return rounds
 
 
-def _by_round(gaps: Floats, ranks: Ints, rounds: Ints, size: int) -> Floats:
+def _by_round(
+    gaps: Floats, ranks: Ints, rounds: Ints, size: int, beyond: Callable[[Floats], Floats]
+) -> Floats:
     """Return the excess of sums between two collectives, shared out by the length of gaps."""
     cells = rounds * size + ranks
     sums: Floats = np.bincount(cells, gaps, minlength=(rounds.max() + 1) * size).astype(np.float64)
     sums = sums.reshape(-1, size)
-    beyond = _beyond_others(sums)
-    part = np.divide(beyond, sums, out=np.zeros_like(sums), where=sums > 0)
+    part = np.divide(beyond(sums), sums, out=np.zeros_like(sums), where=sums > 0)
     excess: Floats = gaps * part.ravel()[cells]
     return excess
 

@@ -11,8 +11,18 @@ import attrs
 import numpy as np
 
 from parcast_perturb.perturbation import Recorded
-from parcast_traces.trace.calls import ALL, FROM_ROOT, RECV, SENDRECV, TO_ROOT
+from parcast_traces.trace.calls import (
+    ALL,
+    EXSCAN,
+    FROM_ROOT,
+    NONBLOCKING,
+    RECV,
+    SENDRECV,
+    TO_ROOT,
+    WAIT,
+)
 from parcast_traces.trace.columns import (
+    COUNT,
     END,
     FIRST,
     INTO,
@@ -47,39 +57,68 @@ def on_one_clock(trace: Trace) -> OneClock | None:
         return OneClock(trace=trace)
     if trace.count > _MOST or not trace.timed:
         return None
-    rows = meetings(trace)
-    if rows is None or len(rows) < 2:
+    seen = meetings(trace)
+    if seen is None:
         return None
+    low, high = seen
     times = trace.events.times.copy()
-    ends = times[rows, END]
     spreads = []
     for rank in range(1, trace.size):
-        slope, shift, spread = _line(ends[:, rank], ends[:, 0])
+        width = high[:, rank] - low[:, rank] + high[:, 0] - low[:, 0]
+        sure = width <= np.sort(width)[min(len(width) - 1, max(2, len(width) // 4))]
+        middle = (low + high)[sure] / 2
+        slope, shift, spread = _line(middle[:, rank], middle[:, 0])
         mine = slice(trace.events.offsets[rank], trace.events.offsets[rank + 1])
         times[mine, START] = slope * times[mine, START] + shift
         times[mine, END] = slope * times[mine, END] + shift
         spreads.append(spread)
     events = attrs.evolve(trace.events, times=times)
     moved = attrs.evolve(trace, events=events, comparable=True)
-    return OneClock(trace=moved, meetings=len(rows), spread=max(spreads, default=0.0))
+    return OneClock(trace=moved, meetings=len(low), spread=max(spreads, default=0.0))
 
 
-def meetings(trace: Trace) -> Ints | None:
-    """Return the events of the collectives that all ranks leave together: [turn, rank]."""
-    whole = trace.events.whole
+def meetings(trace: Trace) -> tuple[Floats, Floats] | None:
+    """Return between which times each rank saw collectives of all be done: two of [turn, rank].
+
+    One that blocks, or that is waited for, is done when its call ends; one whose wait finds it done
+    was done at some time since it began. None where there are not two of them.
+    """
+    whole, times = trace.events.whole, trace.events.times
     everybody = np.array([len(members) == trace.size for members in trace.communicators])
-    rows = np.flatnonzero(whole[:, KIND] == ALL)
+    rows = np.flatnonzero((whole[:, KIND] == ALL) | (whole[:, KIND] == ALL + NONBLOCKING))
     rows = rows[everybody[whole[rows, OUT]]]
-    if not len(rows) or trace.size < 2:
+    if trace.size < 2 or len(rows) < 2 * trace.size:
         return None
-    # the k-th call of a communicator is the same one on all ranks
-    order = rows[np.lexsort((rows, whole[rows, OUT]))]
+    order = rows[np.lexsort((rows, whole[rows, OUT]))]  # the k-th call of each is the same one
     ranks = np.searchsorted(trace.events.offsets, order, side="right") - 1
     columns = [order[ranks == rank] for rank in range(trace.size)]
     if len({len(column) for column in columns}) > 1:
         return None
-    table: Ints = np.stack(columns, axis=1)
-    return table[np.argsort(table[:, 0])]
+    table = np.stack(columns, axis=1)
+    done = _completions(trace)[table]
+    begun = whole[table, KIND] > EXSCAN
+    waited = ~begun | (times[done, END] > times[done, START])
+    high = times[done, END]
+    return np.where(waited, high, times[table, START]), high
+
+
+def _completions(trace: Trace) -> Ints:
+    """Return the event that completes each: itself, or the wait for what a call began."""
+    whole, slots = trace.events.whole, trace.events.slots
+    completes = np.arange(trace.count)
+    begun = np.flatnonzero(whole[:, KIND] > EXSCAN)
+    waits = np.flatnonzero(whole[:, KIND] == WAIT)
+    counts = whole[waits, COUNT].astype(np.int64)
+    first = np.repeat(whole[waits, FIRST] - (np.cumsum(counts) - counts), counts)
+    slot = slots[first + np.arange(len(first))]
+    events = np.concatenate([begun, np.repeat(waits, counts)])
+    slot = np.concatenate([whole[begun, COUNT], slot])
+    ranks = np.searchsorted(trace.events.offsets, events, side="right") - 1
+    order = np.lexsort((events, slot, ranks))
+    following = events[order[1:]]
+    opens = order[:-1] < len(begun)
+    completes[events[order[:-1][opens]]] = following[opens]
+    return completes
 
 
 def _line(theirs: Floats, ours: Floats) -> tuple[float, float, float]:

@@ -60,17 +60,18 @@ def slowness(trace: Trace, recorded: Recorded, policy: str) -> Slowness:
     ranks = np.repeat(np.arange(trace.size), np.diff(trace.events.offsets))
     longer: Floats = np.bincount(ranks, excess, minlength=trace.size).astype(np.float64)
 
-    def makespan(rows: Any) -> float:
-        added = Perturbation(removed=(rows, -excess[rows]))
+    def makespan(longer: Floats, rows: Any) -> float:
+        added = Perturbation(removed=(rows, -longer[rows]))
         delays = propagate(trace, added, recorded, policy)
         return float(makespans(trace, delays.final)[0])
 
     other = np.flatnonzero(excess)
     slowest = [int(rank) for rank in np.argsort(-longer, kind="stable")[:MOST] if longer[rank] > 0]
+    uneven = excess_of(trace, others=False)
     return Slowness(
         before=float(makespans(trace)[0]),
-        even=makespan(other),
-        without={rank: makespan(other[ranks[other] == rank]) for rank in slowest},
+        even=makespan(uneven, np.flatnonzero(uneven)),
+        without={rank: makespan(excess, other[ranks[other] == rank]) for rank in slowest},
         excess=longer,
         beyond=beyond_noise(trace, excess, slowest[0]) if slowest else None,
     )

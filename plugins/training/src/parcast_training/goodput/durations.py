@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from parcast.quantities import format_seconds
 
-_UNITS = (("d", 86400.0), ("h", 3600.0), ("min", 60.0))
+#: Units in seconds, and the least number of them that is said in them.
+_UNITS = (("d", 86400.0, 3), ("h", 3600.0, 3), ("min", 60.0, 2))
 
 
 def in_words(seconds: float) -> str:
     """Return a time to four digits: ``31.23 d``, ``50 h``, ``107.6 min``, ``12 s``."""
-    for unit, factor in _UNITS:
-        if seconds >= 3 * factor:
+    for unit, factor, least in _UNITS:
+        if seconds >= least * factor:
             return f"{_digits(seconds / factor)} {unit}"
     return format_seconds(seconds)
 

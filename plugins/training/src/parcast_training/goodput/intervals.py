@@ -37,7 +37,7 @@ def daly_first(job: FailingJob) -> float:
 
 
 def daly(job: FailingJob) -> float:
-    """Return Daly's higher order: equation 37, and M from C = 2 M on."""
+    """Return Daly's higher order estimate, which is M from C = 2 M on."""
     half = job.checkpoint / (2 * job.mtbf)
     if half >= 1:
         return job.mtbf

@@ -5,7 +5,7 @@ a job that restarts in R
 
     E = M exp(R/M) (exp((T + C)/M) - 1)
 
-seconds in the mean, failures during checkpoint and restart included (Daly 2006, equation 20).
+seconds in the mean, failures during checkpoint and restart included (Daly's complete model, 2006).
 """
 
 from __future__ import annotations

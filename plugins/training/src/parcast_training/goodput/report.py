@@ -15,7 +15,7 @@ from parcast_training.goodput.failures import waiting_share
 _MODEL = (
     "model: failures come at a constant rate while the job runs, also during checkpoints and "
     "restarts; all since the last checkpoint is lost; each interval ends with a checkpoint, the "
-    "last one too"
+    "last one too; what no checkpoint holds is not done"
 )
 
 
@@ -27,7 +27,7 @@ def print_answer(answer: Answer) -> None:
     print_text("")
     _print_cuts(answer)
     print_text("")
-    for line in (*_finish(answer), _span(answer), *_waiting(answer), _MODEL):
+    for line in (*_finish(answer), *_span(answer), *_waiting(answer), _MODEL):
         print_text(line)
 
 
@@ -109,16 +109,18 @@ def _range(counts: Distributed) -> str:
     return f"{low:,.0f} to {high:,.0f}"
 
 
-def _span(answer: Answer) -> str:
+def _span(answer: Answer) -> list[str]:
     useful, counts = answer.useful, answer.failures_within
     low, median, high = (percent(share) for share in useful.quantiles.values())
     how = "exact" if answer.counted else "simulated"
-    return (
-        f"{answer.runs:,} simulated times of {in_words(answer.question.horizon)}: goodput {median} "
-        f"in the median, {low} to {high} in 90 % of them, mean {percent(useful.mean)}; "
-        f"{_range(counts)} failures in 90 % ({how}); what no checkpoint holds at the end is not "
-        "done"
-    )
+    span = in_words(answer.question.horizon)
+    return [
+        (
+            f"{answer.runs:,} simulated times of {span}: goodput {median} in the median, {low} to "
+            f"{high} in 90 % of them"
+        ),
+        f"failures within {span}: {_range(counts)} in 90 % of them ({how})",
+    ]
 
 
 def _waiting(answer: Answer) -> list[str]:
