@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from parcast.cli import main
+from parcast_perturb.excess import excess_of
 from parcast_perturb.perturbation import Recorded
-from parcast_perturb.slow_ranks import excess_of, slowness
+from parcast_perturb.slow_ranks import slowness
 from parcast_traces.readers.neutral import trace_of
 
 
@@ -35,7 +36,7 @@ def test_who_is_slow_and_what_if_it_were_not():
 def test_even_ranks_are_not_slow():
     found = slowness(laps([100] * 3), Recorded(), "upper")
     assert (found.slowdown, found.without) == (1, {})
-    assert not excess_of(laps([100, 120])).sum() - 3 * 10  # of two, the median is between them
+    assert np.bincount([0] * 4 + [1] * 4, excess_of(laps([100, 120]))).tolist() == [-60, 60]
     assert slowness(trace_of({"ranks": [[], []]}, "none"), Recorded(), "upper").before == 0
 
 
@@ -47,8 +48,11 @@ def test_medians_are_of_the_same_two_calls():
             clock += gap
         return made
 
-    trace = trace_of({"ranks": [events(one) for one in ((7, 30), (9, 10), (8, 20))]}, "two gaps")
-    assert np.allclose(excess_of(trace).reshape(3, 3), [[0, 0, 10], [0, 1, 0], [0, 0, 0]])
+    trace = trace_of(
+        {"ranks": [events(one) for one in ((7, 30), (9, 10), (8, 20), (8, 11))]}, "four"
+    )
+    excess = excess_of(trace).reshape(4, 3)
+    assert excess.tolist() == [[0, -1, 19], [0, 1, -10], [0, 0, 9], [0, 0, -9]]
 
 
 @pytest.fixture

@@ -11,8 +11,13 @@ import typer
 from parcast_perturb.command_options import Eager, Json, Overhead, RecordedOn, TimedOn, TraceFile
 
 if TYPE_CHECKING:
+    from parcast_perturb.perturbation import Recorded
     from parcast_perturb.slow_ranks import Slowness
+    from parcast_perturb.traced_run import TracedRun
     from parcast_traces.trace.columns import Trace
+
+#: Fewer standard deviations of noise may be chance, with one of many ranks the slowest always.
+_SURE = 4.0
 
 
 def add(app: typer.Typer) -> None:
@@ -31,22 +36,43 @@ def slowest(
     eager: Eager = None,
     as_json: Json = False,
 ) -> None:
-    """Show which ranks compute longer than the median, and how long the run is without that."""
-    from parcast_perturb.forecast import policies
+    """Show which ranks compute longer than the others, and how long the run is without that."""
     from parcast_perturb.options import MachineOptions
-    from parcast_perturb.perturbation import Semantics
     from parcast_perturb.slow_ranks import slowness
     from parcast_perturb.traced_run import read_run
 
     background = MachineOptions(machine=machine, recorded=recorded, overhead=overhead, eager=eager)
     traced = read_run(context.obj, file, background).without_noise()
-    trace, notes = traced.trace, traced.notes
-    policy = policies(trace, traced.recorded, "auto", Semantics())[0]
-    cost = slowness(trace, traced.recorded, policy)
+    trace, known, policy, notes = _compared(traced)
+    cost = slowness(trace, known, policy)
     if as_json:
         typer.echo(json.dumps(_object(trace, cost, policy, notes), allow_nan=False))
     else:
         typer.echo("\n".join([*_lines(trace, cost, policy), *(f"note: {note}" for note in notes)]))
+
+
+def _compared(traced: TracedRun) -> tuple[Trace, Recorded, str, tuple[str, ...]]:
+    """Return a run on one clock where its collectives tell, what is known of it, and notes."""
+    from parcast_perturb.forecast import policies
+    from parcast_perturb.one_clock import on_one_clock, recorded_costs
+    from parcast_perturb.perturbation import Semantics
+    from parcast_perturb.report import in_words
+    from parcast_perturb.traced_run import OWN_COST
+
+    trace, recorded, notes = traced.trace, traced.recorded, traced.notes
+    clock = on_one_clock(trace)
+    if clock is None or trace.modeled:
+        return trace, recorded, policies(trace, recorded, "auto", Semantics())[0], notes
+    known = recorded_costs(clock.trace, recorded)
+    if clock.meetings:
+        spread = in_words(trace, clock.spread)
+        count = f"{clock.meetings:,} collectives"
+        notes += (f"clocks are put on rank 0's by {count}, whose ends then differ by {spread}",)
+    if known != recorded:
+        call, message = (in_words(trace, cost) for cost in (known.overhead, known.latency or 0.0))
+        notes = tuple(note for note in notes if note != OWN_COST)
+        notes += (f"seen in the trace: a call costs its rank {call}, a message takes {message}",)
+    return clock.trace, known, "clocked", notes
 
 
 def _object(trace: Trace, cost: Slowness, policy: str, notes: tuple[str, ...]) -> dict[str, object]:
@@ -60,6 +86,7 @@ def _object(trace: Trace, cost: Slowness, policy: str, notes: tuple[str, ...]) -
         "slowdown": cost.slowdown,
         "without": {str(rank): time for rank, time in cost.without.items()},
         "excess": cost.excess.tolist(),
+        "beyond_noise": None if cost.beyond in (None, float("inf")) else cost.beyond,
         "notes": list(notes),
     }
 
@@ -73,7 +100,8 @@ def _lines(trace: Trace, slowness: Slowness, policy: str) -> list[str]:
     even = f"{in_words(trace, slowness.even)} ({policy})"
     cost = f"slow ranks cost {slowness.slowdown - 1:.2%}"
     rows = [
-        f"{trace.where}: {before}; with no rank slower than the median one {even}, so {cost}",
+        f"{trace.where}: {before}; with all ranks like the median one {even}, so {cost}",
+        _verdict(trace, slowness),
         f"{'rank':>6}{'computes longer':>18}{'run without that':>18}{'it costs':>10}",
     ]
     for rank, without in slowness.without.items():
@@ -84,6 +112,20 @@ def _lines(trace: Trace, slowness: Slowness, policy: str) -> list[str]:
     if slower > len(slowness.without):
         rows.append(f"   (the {len(slowness.without)} slowest of {slower} ranks above the median)")
     return rows
+
+
+def _verdict(trace: Trace, slowness: Slowness) -> str:
+    """Return who is the slowest, and whether that is more than chance."""
+    from parcast_perturb.report import in_words
+
+    rank = next(iter(slowness.without))
+    longer = in_words(trace, float(slowness.excess[rank]))
+    sentence = f"rank {rank} is the slowest: it computes {longer} longer than the others"
+    if slowness.beyond is None or slowness.beyond == float("inf"):
+        return sentence
+    if slowness.beyond < _SURE:
+        return f"{sentence}, which is within their noise ({slowness.beyond:.1f} deviations of it)"
+    return f"{sentence}, {slowness.beyond:.0f} standard deviations of their noise"
 
 
 def experiments(

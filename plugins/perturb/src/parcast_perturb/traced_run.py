@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from parcast import Registry
     from parcast.model import Machine
 
-_OWN_COST = (
+#: Said where nothing tells what calls cost.
+OWN_COST = (
     "what a call costs its rank itself is not stated (--overhead, --recorded-on): all time in "
     "receives and waits counts as waiting, which absorbs delays, so times may be too short"
 )
@@ -118,7 +119,7 @@ def _recorded_run(registry: Registry, trace: Trace, options: MachineOptions) -> 
         trace, limit, notes = protocol(trace, options.eager)
     machine = None if options.recorded is None else registry.machine(options.recorded)
     if machine is None and options.overhead is None:
-        notes += (_OWN_COST,)
+        notes += (OWN_COST,)
     if machine is not None and (contention := machine.network.contention or "none") != "none":
         notes += (_QUEUES.format(name=machine.name, contention=contention),)
     notes += tuple(unawaited_notes(trace))

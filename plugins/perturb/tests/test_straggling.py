@@ -1,0 +1,106 @@
+"""Who is slow in random programs with collectives, and what that costs, whatever the clocks say."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from parcast.cli import main
+from parcast_perturb.one_clock import on_one_clock, recorded_costs
+from parcast_perturb.perturbation import Recorded
+from parcast_perturb.slow_ranks import slowness
+from parcast_traces.readers.columnar import write
+
+from .straggling import LATENCY, Straggling, straggling
+
+PROGRAMS = int(os.environ.get("PARCAST_PROGRAMS", "120"))
+
+#: A slowdown exceeds the noise where it is so many standard deviations of a rank's computation.
+EXCEEDS = 4
+
+
+def answer(run: Straggling):
+    clock = on_one_clock(run.trace)
+    assert clock is not None
+    return slowness(clock.trace, recorded_costs(clock.trace, Recorded()), "clocked")
+
+
+@pytest.mark.parametrize("clocks", [True, False], ids=["one clock", "own clocks"])
+def test_the_slow_rank_is_named_and_its_cost_is_what_it_cost(clocks):
+    named, errors = [], []
+    for seed in range(PROGRAMS):
+        run = straggling(seed, clocks=clocks)
+        if run.delay < EXCEEDS * run.noise:
+            continue
+        cost = answer(run)
+        slowest = next(iter(cost.without), None)
+        named.append(slowest == run.slow)
+        lost = run.time - run.even
+        # what the noise of all ranks and the cost of calls may make of it
+        allowed = 4 * run.noise + 0.1 * lost + 50 * LATENCY
+        errors.append(cost.before - cost.without.get(run.slow, cost.before) - lost)
+        errors[-1] /= allowed
+    assert len(named) > 0.85 * PROGRAMS
+    assert np.mean(named) >= 0.99
+    assert np.mean(np.abs(errors) <= 1) >= 0.95
+    assert abs(np.median(errors)) <= 0.25
+
+
+def test_ends_of_collectives_would_not_tell():
+    """All leave together: by when ranks come to an end of a call nobody is slow."""
+    run = straggling(3, clocks=True)
+    ends = run.trace.ends
+    assert np.ptp(ends) < 2 * LATENCY
+
+
+def test_clocks_are_put_on_one():
+    for seed in range(20):
+        run, truth = straggling(seed, clocks=False), straggling(seed, clocks=True)
+        clock = on_one_clock(run.trace)
+        assert clock is not None
+        assert clock.meetings > 0
+        off = clock.trace.events.times[:, :2] - truth.trace.events.times[:, :2]
+        assert np.ptp(off) < 1e-4 * run.time + 1e-9  # rank 0's own drift is nobody's to know
+        assert np.ptp(off[:, 0] - off[:, 1]) < 1e-4 * run.time
+        assert np.ptp(run.trace.events.times[:, 0] - truth.trace.events.times[:, 0]) > 0.1
+
+
+def test_a_trace_without_collectives_of_all_keeps_its_clocks(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ranks = [
+        [{"kind": "send", "peer": 1, "t_start": 10, "t_end": 11, "bytes": 1}],
+        [{"kind": "recv", "peer": 0, "t_start": 5, "t_end": 12, "bytes": 1}],
+    ]
+    (tmp_path / "t.json").write_text(json.dumps({"ranks": ranks, "unit": "1 us"}))
+    assert main(["perturb", "slowest", "t.json"]) == 0
+    assert "clocks are put" not in capsys.readouterr().out
+
+
+def test_the_command_names_it(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = straggling(11, clocks=False)
+    write(run.trace, tmp_path / "t.trace")
+    assert main(["perturb", "slowest", "t.trace", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert next(iter(found["without"])) == str(run.slow)
+    assert found["policy"] == "clocked"
+    assert found["beyond_noise"] > 4
+    assert main(["perturb", "slowest", "t.trace"]) == 0
+    text = capsys.readouterr().out
+    assert f"rank {run.slow} is the slowest" in text
+    assert "standard deviations of their noise" in text
+    assert "clocks are put on rank 0's by" in text
+
+
+def test_noise_alone_is_called_noise(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    called = 0
+    for seed in range(40):
+        run = straggling(seed, clocks=False, factor=0.0)
+        write(run.trace, tmp_path / "t.trace")
+        assert main(["perturb", "slowest", "t.trace"]) == 0
+        called += "within their noise" in capsys.readouterr().out
+    assert called >= 38

@@ -1,0 +1,180 @@
+"""What ``parcast goodput`` is asked, read into numbers."""
+
+from __future__ import annotations
+
+import attrs
+
+from parcast import Machine, Registry, Status, UnsupportedError
+from parcast.errors import ParcastError
+from parcast.quantities import Distribution, to_base
+from parcast_training.goodput.checkpoint_time import checkpoint_time
+from parcast_training.goodput.durations import in_words
+from parcast_training.goodput.failing import FailingJob
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """What stands on the command line, None where it does not."""
+
+    workload: str | None = None
+    machine: str | None = None
+    p: int | None = None
+    solver: str | None = None
+    work: str | None = None
+    steps: int | None = None
+    mtbf: str | None = None
+    node_mtbf: str | None = None
+    checkpoint: str | None = None
+    state: str | None = None
+    restart: str | None = None
+    spares: int | None = None
+    repair: str | None = None
+    slowdown: str | None = None
+    slow_share: str | None = None
+    slow_episode: str | None = None
+    interval: str | None = None
+    horizon: str = "30 d"
+
+
+@attrs.frozen(kw_only=True)
+class Question:
+    """A job, and what is asked of it; in seconds."""
+
+    job: FailingJob
+    work: float | None  #: without any failure or straggler; None: without end
+    interval: float | None
+    horizon: float
+    notes: tuple[str, ...]  #: where numbers that nobody stated come from
+
+
+def read_question(registry: Registry, options: Options) -> Question:
+    """Return what is asked.
+
+    Raises
+    ------
+    ParcastError
+        If an option is missing, contradicts another or is out of range.
+    UnsupportedError
+        If a prediction that is needed is refused.
+    """
+    machine = None if options.machine is None else registry.machine(options.machine)
+    work, work_notes = _work(registry, options, machine)
+    mtbf, mtbf_notes = _mtbf(options, machine)
+    checkpoint, checkpoint_notes = _checkpoint(registry, options, machine)
+    if options.restart is None:
+        raise ParcastError("state --restart, the time from a failure until the job computes again")
+    if (options.spares is None) != (options.repair is None):
+        raise ParcastError("--spares N and --repair TIME go together: a failed node is a spare "
+                           "again after its repair")  # fmt: skip
+    if (options.slow_share is None) != (options.slowdown is None):
+        raise ParcastError("--slow-share and --slowdown go together: for a share of the time the "
+                           "work takes so much longer, such as 5% and 1.3")  # fmt: skip
+    repair = None if options.repair is None else Distribution.read(options.repair, "s")
+    if repair is not None and repair.mean <= 0:
+        raise ParcastError(f"--repair {options.repair} must be above 0; without repairs that take "
+                           "time leave out --spares and --repair")  # fmt: skip
+    job = FailingJob(
+        mtbf=mtbf,
+        checkpoint=checkpoint,
+        restart=_seconds("--restart", options.restart),
+        spares=options.spares,
+        repair=repair,
+        slow_share=_plain("--slow-share", options.slow_share or "0"),
+        slowdown=_plain("--slowdown", options.slowdown or "1"),
+        slow_episode=_seconds("--slow-episode", options.slow_episode or "1 h", positive=True),
+    )
+    notes = [*work_notes, *mtbf_notes, *checkpoint_notes]
+    if options.slow_share is not None and options.slow_episode is None:
+        notes.append("a straggler stays for 1 h in the mean (assumed; --slow-episode)")
+    interval = options.interval
+    return Question(
+        job=job,
+        work=work,
+        interval=None if interval is None else _seconds("--interval", interval, positive=True),
+        horizon=_seconds("--horizon", options.horizon, positive=True),
+        notes=tuple(notes),
+    )
+
+
+def _work(
+    registry: Registry, options: Options, machine: Machine | None
+) -> tuple[float | None, list[str]]:
+    if options.workload is None:
+        if options.steps is not None:
+            raise ParcastError("--steps is how often a workload runs; name WORKLOAD and MACHINE")
+        return (
+            None if options.work is None else _seconds("--work", options.work, positive=True)
+        ), []
+    if machine is None:
+        raise ParcastError(f"{options.workload}: name the machine that it runs on as well")
+    if options.work is not None:
+        raise ParcastError(f"--work {options.work}: the time of {options.workload} is predicted; "
+                           "leave out one of both")  # fmt: skip
+    p = _processes(options, "that the workload runs on")
+    results = registry.compare(options.workload, machine, p=[p], solvers=options.solver)
+    answered = [row for row in results.rows if row.status is Status.OK and row.time is not None]
+    estimates = [row for row in answered if row.time != row.lower or row.time == row.upper]
+    if not (estimates or answered):
+        reasons = "; ".join(f"{row.solver}: {row.message}" for row in results.rows)
+        raise UnsupportedError(f"no solver predicts {options.workload}: {reasons}")
+    row = (estimates or answered)[0]
+    steps = options.steps or 1
+    times = "" if steps == 1 else f", {steps:,} times"
+    note = f"{options.workload} takes {in_words(row.time or 0.0)} at p={p} by {row.solver}{times}"
+    return (row.time or 0.0) * steps, [note]
+
+
+def _mtbf(options: Options, machine: Machine | None) -> tuple[float, list[str]]:
+    if (options.mtbf is None) == (options.node_mtbf is None):
+        raise ParcastError("state one of --mtbf, of the whole job, and --node-mtbf, of one node")
+    if options.mtbf is not None:
+        return _seconds("--mtbf", options.mtbf, positive=True), []
+    of_node = _seconds("--node-mtbf", str(options.node_mtbf), positive=True)
+    p = _processes(options, "whose nodes fail")
+    cores = 1 if machine is None else machine.nodes.cores
+    nodes = -(-p // cores)
+    mtbf = of_node / nodes
+    return mtbf, [f"{nodes:,} nodes: one of them fails every {in_words(mtbf)}"]
+
+
+def _checkpoint(
+    registry: Registry, options: Options, machine: Machine | None
+) -> tuple[float, list[str]]:
+    if (options.checkpoint is None) == (options.state is None):
+        raise ParcastError("state one of --checkpoint, the time to write one, and --state, its "
+                           "bytes, which a machine with disks writes")  # fmt: skip
+    if options.checkpoint is not None:
+        return _seconds("--checkpoint", options.checkpoint), []
+    size = to_base(options.state, "B")
+    if size <= 0:
+        raise ParcastError(f"--state {options.state} must be above 0")
+    if machine is None:
+        raise ParcastError(f"--state {options.state}: name a machine with disks (WORKLOAD MACHINE, "
+                           "or --on MACHINE)")  # fmt: skip
+    p = _processes(options, "that write")
+    answer = checkpoint_time(registry, machine, p, size)
+    note = f"a checkpoint takes {in_words(answer.seconds)}: {options.state} of {p} processes on "
+    return answer.seconds, [f"{note}{machine.name}, {answer.by}"]
+
+
+def _processes(options: Options, which: str) -> int:
+    if options.p is None:
+        raise ParcastError(f"state -p, the processes {which}")
+    return options.p
+
+
+def _seconds(option: str, text: str, *, positive: bool = False) -> float:
+    try:
+        value = to_base(text, "s")
+    except ParcastError as error:
+        raise ParcastError(f"{option}: {error}") from None
+    if value < 0 or (positive and value == 0):
+        raise ParcastError(f"{option} {text} must be {'above 0' if positive else '0 or more'}")
+    return value
+
+
+def _plain(option: str, text: str) -> float:
+    try:
+        return to_base(text, "1")
+    except ParcastError as error:
+        raise ParcastError(f"{option}: {error}") from None
