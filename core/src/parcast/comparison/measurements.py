@@ -20,10 +20,8 @@ from parcast.results.row import Row
 #: Columns that are texts, and columns that are whole numbers from 1.
 _TEXTS, _COUNTS = ("workload", "machine"), ("p", "d")
 
-_READERS = {
-    ".csv": read_csv, ".tsv": read_csv, ".txt": read_csv,
-    ".json": read_extrap, ".jsonl": read_extrap_lines,
-}  # fmt: skip
+_TABLES = (".csv", ".tsv", ".txt")
+_SERIES = {".json": read_extrap, ".jsonl": read_extrap_lines}
 
 
 @attrs.frozen
@@ -136,8 +134,10 @@ def _twice(
     )
 
 
-def read_table(source: Any) -> tuple[str, list[Raw]]:
+def read_table(source: Any, *, repetitions: bool = False) -> tuple[str, list[Raw]]:
     """Return where a table stands, and each of its rows with its place, as it was written.
+
+    Of Extra-P's repeated values it is the median, or with ``repetitions`` a row of each.
 
     Raises
     ------
@@ -147,9 +147,12 @@ def read_table(source: Any) -> tuple[str, list[Raw]]:
     if isinstance(source, str | Path):
         path = Path(source)
         text, suffix = read_text(path), path.suffix.lower()
-        if suffix not in _READERS:
-            raise FileError(f"{path}: measured times are read from {', '.join(_READERS)} files")
-        return str(path), list(_READERS[suffix](text, str(path)))
+        if suffix in _TABLES:
+            return str(path), list(read_csv(text, str(path)))
+        if suffix not in _SERIES:
+            suffixes = ", ".join((*_TABLES, *_SERIES))
+            raise FileError(f"{path}: measured times are read from {suffixes} files")
+        return str(path), list(_SERIES[suffix](text, str(path), repetitions=repetitions))
     if hasattr(source, "to_dict"):
         source = source.to_dict(orient="records")
     if not isinstance(source, Iterable):

@@ -54,8 +54,8 @@ def _parsed(text: str, where: str) -> Any:
         raise FileError(f"{where}: not valid JSON: {error}") from None
 
 
-def read_extrap(text: str, where: str) -> Iterator[Raw]:
-    """Read Extra-P's JSON: times by call path, metric and point."""
+def read_extrap(text: str, where: str, *, repetitions: bool = False) -> Iterator[Raw]:
+    """Read Extra-P's JSON: times by call path, metric and point; of repetitions the median."""
     data = _parsed(text, where)
     try:
         names = [str(name) for name in data["parameters"]]
@@ -68,7 +68,9 @@ def read_extrap(text: str, where: str) -> Iterator[Raw]:
         for index, entry in enumerate(points):
             point = entry["point"] if isinstance(entry["point"], list) else [entry["point"]]
             position = f"{where}: point {index + 1}"
-            yield position, _timed(dict(zip(names, point, strict=True)), entry["values"], position)
+            params = dict(zip(names, point, strict=True))
+            for row in _timed(params, entry["values"], position, repetitions=repetitions):
+                yield position, row
     except (KeyError, TypeError, AttributeError, ValueError):
         raise FileError(
             f"{where}: this is not Extra-P's JSON, an object with 'parameters' and 'measurements' "
@@ -76,8 +78,8 @@ def read_extrap(text: str, where: str) -> Iterator[Raw]:
         ) from None
 
 
-def read_extrap_lines(text: str, where: str) -> Iterator[Raw]:
-    """Read Extra-P's JSON lines: a value with its parameters each."""
+def read_extrap_lines(text: str, where: str, *, repetitions: bool = False) -> Iterator[Raw]:
+    """Read Extra-P's JSON lines: a value with its parameters each; of repetitions the median."""
     series: dict[tuple[str, str], dict[str, tuple[str, Mapping[str, Any], list[Any]]]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
@@ -91,17 +93,21 @@ def read_extrap_lines(text: str, where: str) -> Iterator[Raw]:
         key = json.dumps(params, sort_keys=True)
         points.setdefault(key, (position, params, []))[2].append(entry["value"])
     for position, params, values in series[_chosen(list(series), where)].values():
-        yield position, _timed(params, values, position)
+        for row in _timed(params, values, position, repetitions=repetitions):
+            yield position, row
 
 
-def _timed(params: Mapping[str, Any], values: Any, position: str) -> dict[str, Any]:
-    """Return a row of the parameters and the median of the times."""
+def _timed(
+    params: Mapping[str, Any], values: Any, position: str, *, repetitions: bool
+) -> list[dict[str, Any]]:
+    """Return a row of the parameters and the median of the times, or one of each time."""
     several = values if isinstance(values, list) else [values]
     if not several or not all(map(_is_finite, several)):
         raise FileError(f"{position}: values = {shorten(values)} must be numbers")
     if "time" in params:
         raise FileError(f"{position}: a parameter is called 'time', as what is measured; rename it")
-    return {**params, "time": float(median(several))}
+    times = several if repetitions else [median(several)]
+    return [{**params, "time": float(time)} for time in times]
 
 
 def _is_finite(value: Any) -> bool:

@@ -10,8 +10,8 @@ import pytest
 
 from parcast.cli import app as command
 from parcast.errors import FileError
-from parcast_fit import scaling
-from parcast_fit.terms import TERMS, fit_terms
+from parcast_scaling import scaling
+from parcast_scaling.terms import TERMS, fit_terms
 
 #: Class A, per process and time step, counted in NPB 3.3-MPI BT; bytes of faces and solves.
 BTIO = """p,messages,bytes

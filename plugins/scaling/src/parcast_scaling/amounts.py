@@ -15,7 +15,7 @@ from parcast.comparison import read_table
 from parcast.errors import FileError, ParcastError, UnitError, shorten
 from parcast.files import check_suffix, table_text, write_text
 from parcast.quantities import parse_quantity
-from parcast_fit.terms import EXACT, NEEDED, Hypothesis, choose
+from parcast_scaling.terms import EXACT, NEEDED, Hypothesis, choose
 
 #: Columns by the field of a phase that they are.
 FIELDS = {

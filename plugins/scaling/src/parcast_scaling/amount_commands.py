@@ -1,54 +1,36 @@
-"""``parcast scaling``."""
+"""``parcast scaling`` of amounts: formulas of p, printed."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from parcast.cli import output_option, print_json, print_table, print_text
+from parcast.cli import print_json, print_table, print_text
 from parcast.errors import ParcastError, UnsupportedError
 from parcast.files import check_file
 from parcast.quantities import parse_numbers
-from parcast_fit.commands import Json
 
 if TYPE_CHECKING:
-    from parcast_fit.amounts import Amount, LeftOut, Scaling
+    from parcast_scaling.amounts import Amount, LeftOut, Scaling
 
 #: Relative errors below this are rounding.
 _EXACT = 1e-9
 
 
-def scaling(
+def find_formulas(
     context: typer.Context,
-    runs: Annotated[
-        list[str],
-        typer.Argument(help="Traces of one code at several p, or a .csv file of p and amounts."),
-    ],
-    p: Annotated[
-        str | None,
-        typer.Option("-p", help="Where to predict them; 4 and 16 times the largest if not given."),
-    ] = None,
-    on: Annotated[
-        str | None,
-        typer.Option(help="The machine of the traces, whose rate makes seconds operations."),
-    ] = None,
-    hold_out: Annotated[
-        str | None, typer.Option(metavar="LIST", help="p that are not fitted, but predicted.")
-    ] = None,
-    json: Json = False,
-    output: Annotated[
-        Path | None,
-        output_option("Write a workload of kind phases."),
-    ] = None,
+    runs: list[str],
+    *,
+    p: str | None,
+    on: str | None,
+    hold_out: str | None,
+    json: bool,
+    output: Path | None,
 ) -> int:
-    """Find how amounts grow with p: computation, messages and bytes of a few runs as formulas.
-
-    Columns flops, memory_bytes, messages, bytes, io_bytes, parallel, cycles and bursts become
-    those of a phase.
-    """
-    from parcast_fit.amounts import scaling as find
+    """Print each amount as a formula of p, write a workload of them, and return the exit code."""
+    from parcast_scaling.amounts import scaling as find
 
     if output is not None:
         check_file(output, "a workload", [".toml"])
@@ -80,7 +62,7 @@ def scaling(
 
 def _table(context: typer.Context, runs: list[str], on: str | None) -> tuple[Any, str | None]:
     """Return the amounts that are given, or counted in runs, and the files of these."""
-    from parcast_fit.runs import amounts_of
+    from parcast_scaling.runs import amounts_of
 
     tables = [run for run in runs if run.lower().endswith((".csv", ".tsv"))]
     if tables and len(runs) == 1:
@@ -135,7 +117,7 @@ def _left_out_row(column: str, point: LeftOut) -> list[str]:
 
 
 def _warn_of_far(result: Scaling) -> None:
-    from parcast_fit.amounts import FAR
+    from parcast_scaling.amounts import FAR
 
     largest = max(result.p)
     far = [

@@ -1,0 +1,36 @@
+"""Scaling for parcast: the curve beyond few measured times, and amounts as formulas of p."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parcast import hookimpl
+
+if TYPE_CHECKING:
+    import typer
+
+    from parcast_scaling.amounts import scaling
+    from parcast_scaling.forecast import forecast, predict
+    from parcast_scaling.runs import amounts_of
+
+__all__ = ["amounts_of", "forecast", "parcast_commands", "predict", "scaling"]
+
+_HOMES = {"amounts_of": "runs", "forecast": "forecast", "predict": "forecast", "scaling": "amounts"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a function, and with it numpy, when first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(name)
+    from importlib import import_module
+
+    return getattr(import_module(f"parcast_scaling.{_HOMES[name]}"), name)
+
+
+@hookimpl
+def parcast_commands(app: typer.Typer) -> None:
+    """Add ``parcast scaling`` and ``parcast walltime``."""
+    from parcast_scaling import commands
+
+    app.command(name="scaling")(commands.scaling)
+    app.command(name="walltime")(commands.walltime)

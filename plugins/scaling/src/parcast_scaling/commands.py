@@ -1,0 +1,128 @@
+"""``parcast scaling`` and ``parcast walltime``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parcast.cli import output_option
+from parcast.errors import ParcastError
+
+if TYPE_CHECKING:
+    from parcast_scaling.reading import Times
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")]
+
+
+def scaling(
+    context: typer.Context,
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            help="A table of p and times, with repeats, or Extra-P's or sacct's file; or a .csv "
+            "file of p and amounts; or traces of one code at several p."
+        ),
+    ],
+    p: Annotated[
+        str | None,
+        typer.Option("-p", help="Where to predict; if not given: doublings, or of amounts 4 and "
+                     "16 times the largest."),
+    ] = None,
+    to: Annotated[
+        int | None,
+        typer.Option(min=1, help="Predict times up to this p; 16 times the largest if not given."),
+    ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(help="The machine of the runs: its rate makes seconds of traces operations; "
+                     "no time is less than it needs for amounts beside times."),
+    ] = None,
+    hold_out: Annotated[
+        str | None, typer.Option(metavar="LIST", help="p that are not fitted, but predicted.")
+    ] = None,
+    weak: Annotated[
+        bool, typer.Option("--weak", help="The work grows as p; else it stays as it is.")
+    ] = False,
+    efficiency: Annotated[
+        float, typer.Option(min=0.01, max=0.99, help="Whose probability at each p is wanted.")
+    ] = 0.5,
+    worth_measuring: Annotated[
+        int, typer.Option(min=0, max=9, help="So many runs that narrow the answer most per "
+                          "node-hour.")
+    ] = 0,
+    seed: Seed = 2026,
+    json: Json = False,
+    output: Annotated[
+        Path | None,
+        output_option("A plot of times, .html; of amounts a workload of kind phases, .toml."),
+    ] = None,
+) -> int:  # fmt: skip
+    """Predict times beyond a few measured ones, with bands and the knee; or find how amounts grow.
+
+    A table with a column time, or seconds, is one of times: a curve is inferred from what the
+    field knows of scaling. Columns flops, memory_bytes, messages, bytes, io_bytes, parallel, cycles
+    and bursts of others become those of a phase, as formulas of p.
+    """
+    times = _times(runs)
+    if times is None:
+        _refuse_options(runs, to=to, weak=weak, worth_measuring=worth_measuring)
+        from parcast_scaling.amount_commands import find_formulas
+
+        return find_formulas(context, runs, p=p, on=on, hold_out=hold_out, json=json, output=output)
+    from parcast_scaling.time_commands import Wanted, show_forecast
+
+    wanted = Wanted(
+        p=p,
+        to=to,
+        machine=on,
+        hold_out=hold_out,
+        weak=weak,
+        efficiency=efficiency,
+        worth_measuring=worth_measuring,
+        seed=seed,
+    )
+    return show_forecast(context.obj, times, wanted, json=json, output=output)
+
+
+def walltime(
+    history: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE", help="Times of runs: sacct's table, or a table of p and time."
+        ),
+    ],
+    p: Annotated[int, typer.Option("-p", min=1, help="Of the run: what the table counts.")],
+    quantile: Annotated[
+        float, typer.Option(help="The probability that the run ends in time.")
+    ] = 0.95,
+    seed: Seed = 2026,
+    json: Json = False,
+) -> int:
+    """Find the time limit to ask for: a quantile of the run time, and what more costs."""
+    from parcast_scaling.time_commands import show_walltime
+
+    times = _times([history])
+    if times is None:
+        raise ParcastError(
+            f"--history {history}: it has no column of times; give sacct's table, or a table of p "
+            "and time"
+        )
+    return show_walltime(times, p, quantile, seed=seed, json=json)
+
+
+def _times(runs: list[str]) -> Times | None:
+    from parcast_scaling.reading import read_times
+
+    return read_times(runs[0]) if len(runs) == 1 else None
+
+
+def _refuse_options(runs: list[str], *, to: int | None, weak: bool, worth_measuring: int) -> None:
+    options = {"--to": to is not None, "--weak": weak, "--worth-measuring": worth_measuring > 0}
+    for name, present in options.items():
+        if present:
+            raise ParcastError(
+                f"{name} is about times, and {runs[0]} has none; give a table with p and time"
+            )

@@ -1,0 +1,317 @@
+"""The curve of time over p as a distribution: bands, where it bends, what binds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast_scaling.evidence import Observed, Posterior, infer
+from parcast_scaling.mechanisms import BINDING, WORK, Floats
+from parcast_scaling.predictive import drifts
+from parcast_scaling.prior import Prior
+from parcast_scaling.times import Run, as_runs, check, observe
+
+#: The seed of all draws, where nobody names another.
+SEED = 2026
+
+#: A doubling of p that makes the rate less than this many times higher is past the knee.
+_WORTH = 0.5  #: as a power of 2: sqrt(2)
+
+#: No faster than this, in seconds, at p processes and work n.
+Bound = Callable[[Floats, Floats], Floats]
+
+
+@attrs.frozen(kw_only=True)
+class Band:
+    """What the time of a size may be."""
+
+    p: float
+    n: float
+    median: float  #: seconds
+    low50: float
+    high50: float
+    low90: float
+    high90: float
+    efficiency: float  #: the median; of the rate per process at the smallest measured size
+    below: float  #: the probability that the efficiency is under the target
+    binds: str  #: what takes the largest part of the time
+    binds_chance: float  #: the probability of that
+
+
+@attrs.frozen(kw_only=True)
+class Knee:
+    """Where another doubling makes a code less than 1.41 times as fast."""
+
+    median: float | None  #: None where more than half of the draws have no knee as far as asked
+    low90: float | None
+    high90: float | None
+    chance: float  #: the probability that it is no farther than asked
+    binds: str  #: what takes the largest part there besides the divided work
+    binds_chance: float
+
+
+@attrs.frozen(kw_only=True)
+class Forecast:
+    """The answer to measured times."""
+
+    where: str
+    runs: tuple[Run, ...]
+    target: float  #: of the efficiency
+    bands: tuple[Band, ...]
+    knee: Knee
+    noise: float  #: relative standard deviation of one run
+    misfit: float  #: of sizes about any sum of terms, the median
+    remarks: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {"schema": 1, "source": self.where, **attrs.asdict(self)}
+
+
+@attrs.frozen(kw_only=True)
+class Curves:
+    """Draws of the curve at some sizes."""
+
+    p: Floats
+    n: Floats
+    logs: Floats  #: of seconds, shape (draws, points)
+    smooth: Floats  #: the same without the scatter of single sizes
+    parts: Floats  #: of each kind of part in the time, shape (draws, points, kinds)
+    first: Floats  #: logarithm of the rate per process at the smallest measured size, by draw
+
+
+def curves(
+    observed: Observed,
+    p: Floats,
+    n: Floats,
+    *,
+    prior: Prior | None = None,
+    seed: int = SEED,
+    bound: Bound | None = None,
+    particles: int | None = None,
+) -> tuple[Curves, Posterior]:
+    """Return draws of the curve, and the explanations that they are of."""
+    prior = prior or Prior()
+    rng = np.random.default_rng(seed)
+    posterior = infer(observed, prior, rng, particles)
+    if bound is not None:
+        posterior = _within(posterior, observed, bound, rng)
+    seconds = posterior.parts(p, n)
+    scatter, drift = drifts(posterior, observed, prior, p, n, rng)
+    logs = np.log(np.maximum(seconds.sum(axis=-1), 1e-300))
+    low = np.log(np.maximum(bound(p, n), 1e-300))[None] if bound is not None else -np.inf
+    at, size = observed.p[:1], observed.n[:1]
+    start = np.log(posterior.parts(at, size).sum(axis=-1))[:, 0]
+    kinds = np.stack([seconds[..., list(terms)].sum(axis=-1) for terms in BINDING.values()], -1)
+    drawn = Curves(
+        p=p,
+        n=n,
+        logs=np.maximum(logs + drift + scatter, low),
+        smooth=np.maximum(logs + drift, low),
+        parts=kinds,
+        first=np.log(size / at) - start,
+    )
+    return drawn, posterior
+
+
+def _within(
+    posterior: Posterior, observed: Observed, bound: Bound, rng: np.random.Generator
+) -> Posterior:
+    """Return only explanations that are nowhere faster than the machine, as far as measured."""
+    seconds = posterior.parts(observed.p, observed.n).sum(axis=-1)
+    slow = (seconds >= 0.9 * bound(observed.p, observed.n)[None]).all(axis=1)
+    rows = np.flatnonzero(slow)
+    if len(rows) == 0:
+        return posterior
+    rows = rng.choice(rows, len(slow))
+    return attrs.evolve(
+        posterior, particles=posterior.particles.take(rows), scale=posterior.scale[rows]
+    )
+
+
+def predict(points: Iterable[Any], query: Iterable[Any], *, seed: int = SEED) -> tuple[Band, ...]:
+    """Return the band of each size that is asked.
+
+    Parameters
+    ----------
+    points
+        Measured runs: ``Run`` values, or tuples ``(p, seconds)`` or ``(p, seconds, n)`` with the
+        work n where it differs. Repeated sizes are repeated runs; two distinct sizes are needed.
+    query
+        Sizes: p, or tuples ``(p, n)``.
+    seed
+        The same seed gives the same bands.
+
+    Raises
+    ------
+    FileError
+        If a value is no number above 0, or there are fewer than two sizes.
+    """
+    runs = as_runs(points)
+    check(runs, "points", needed=2)
+    sizes = [item if isinstance(item, Sequence) else (item, 1.0) for item in query]
+    p, n = (np.array([float(item[axis]) for item in sizes]) for axis in (0, 1))
+    drawn, _ = curves(observe(runs), p, n, seed=seed)
+    return bands(drawn, 0.5)
+
+
+def forecast(
+    runs: Sequence[Run],
+    p: Sequence[float],
+    *,
+    work: Callable[[Floats], Floats] = np.ones_like,
+    target: float = 0.5,
+    where: str = "the times given",
+    seed: int = SEED,
+    bound: Bound | None = None,
+) -> Forecast:
+    """Return bands at ``p``, the knee up to the largest of them, and what binds.
+
+    Parameters
+    ----------
+    runs
+        Measured runs of three distinct sizes at least.
+    p
+        Sizes to predict.
+    work
+        The work at sizes that are predicted: 1 in strong scaling, p in weak.
+    target
+        The efficiency whose probability is asked.
+    bound
+        Seconds that the machine needs at least, of p and work.
+
+    Raises
+    ------
+    FileError
+        If there are too few sizes, or units are mixed up.
+    """
+    check(runs, where)
+    observed = observe(runs)
+    sizes = np.array(sorted(set(map(float, p))))
+    grid = _grid(min(sizes.min(), observed.p.min()), max(sizes.max(), observed.p.max()))
+    together = np.concatenate([sizes, grid])
+    drawn, posterior = curves(observed, together, work(together), seed=seed, bound=bound)
+    curve = _columns(drawn, slice(0, len(sizes)))
+    misfit = float(np.median(np.exp(posterior.particles.misfit)))
+    return Forecast(
+        where=where,
+        runs=tuple(runs),
+        target=target,
+        bands=bands(curve, target),
+        knee=knee(_columns(drawn, slice(len(sizes), None))),
+        noise=observed.noise,
+        misfit=misfit,
+        remarks=_remarks(observed, misfit, curve),
+    )
+
+
+def _grid(low: float, high: float) -> Floats:
+    """Return sizes by half doublings."""
+    steps = max(2, math.ceil(2 * math.log2(high / low)) + 1)
+    return np.geomspace(low, high, steps)
+
+
+def _columns(drawn: Curves, which: slice) -> Curves:
+    return attrs.evolve(
+        drawn,
+        p=drawn.p[which],
+        n=drawn.n[which],
+        logs=drawn.logs[:, which],
+        smooth=drawn.smooth[:, which],
+        parts=drawn.parts[:, which],
+    )
+
+
+def bands(drawn: Curves, target: float) -> tuple[Band, ...]:
+    """Return the bands of draws, for a target of the efficiency."""
+    levels = np.exp(np.quantile(drawn.logs, [0.05, 0.25, 0.5, 0.75, 0.95], axis=0))
+    rate = np.log(drawn.n / drawn.p)[None] - drawn.logs
+    efficiency = np.exp(rate - drawn.first[:, None])
+    words = list(BINDING)
+    winners = drawn.parts.argmax(axis=-1)
+    answers = []
+    for index in range(len(drawn.p)):
+        counts = np.bincount(winners[:, index], minlength=len(words))
+        answers.append(
+            Band(
+                p=float(drawn.p[index]),
+                n=float(drawn.n[index]),
+                low90=float(levels[0, index]),
+                low50=float(levels[1, index]),
+                median=float(levels[2, index]),
+                high50=float(levels[3, index]),
+                high90=float(levels[4, index]),
+                efficiency=float(np.median(efficiency[:, index])),
+                below=float((efficiency[:, index] < target).mean()),
+                binds=words[int(counts.argmax())],
+                binds_chance=float(counts.max() / counts.sum()),
+            )
+        )
+    return tuple(answers)
+
+
+def knee(drawn: Curves) -> Knee:
+    """Return where the slope of the rate falls under a half, of draws on a grid of rising p."""
+    x = np.log2(drawn.p)
+    rate = np.log2(drawn.n)[None] - drawn.smooth / math.log(2)
+    slopes = np.diff(rate, axis=1) / np.diff(x)[None]
+    middles = (x[1:] + x[:-1]) / 2
+    bent = slopes < _WORTH
+    bends = bent.any(axis=1)
+    place = bent.argmax(axis=1)
+    at = middles[place]
+    before = np.maximum(place - 1, 0)
+    rows = np.arange(len(place))
+    rise = slopes[rows, before] - slopes[rows, place]
+    part = (slopes[rows, before] - _WORTH) / np.where(rise > 0, rise, 1.0)
+    inner = (place > 0) & (rise > 0)
+    at = np.where(inner, middles[before] + np.clip(part, 0, 1) * (at - middles[before]), at)
+    positions = np.where(bends, at, np.inf)
+    low, middle, high = (_level(positions, level) for level in (0.05, 0.5, 0.95))
+    binds, chance = _binds(drawn, np.where(bends, place, len(middles) - 1))
+    return Knee(
+        low90=low,
+        median=middle,
+        high90=high,
+        chance=float(bends.mean()),
+        binds=binds,
+        binds_chance=chance,
+    )
+
+
+def _level(positions: Floats, level: float) -> float | None:
+    value = float(np.sort(positions)[int(level * (len(positions) - 1))])
+    return 2**value if math.isfinite(value) else None
+
+
+def _binds(drawn: Curves, place: NDArray[np.int64]) -> tuple[str, float]:
+    """Return what takes most besides the divided work at each draw's knee."""
+    words = list(BINDING)
+    parts = drawn.parts[np.arange(len(place)), place].copy()
+    parts[:, words.index(WORK)] = 0
+    counts = np.bincount(parts.argmax(axis=1), minlength=len(words))
+    return words[int(counts.argmax())], float(counts.max() / counts.sum())
+
+
+def _remarks(observed: Observed, misfit: float, curve: Curves) -> tuple[str, ...]:
+    remarks = []
+    far = curve.p > observed.p.max()
+    if far.any():
+        spread = np.diff(np.quantile(curve.logs[:, far], [0.05, 0.95], axis=0), axis=0)[0]
+        if spread.max() > math.log(3):
+            p = curve.p[far][int(np.argmax(spread > math.log(3)))]
+            remarks.append(
+                f"nothing measured rules out a time that is far from the median at p={p:g}: the "
+                "90 % band is wider than threefold there"
+            )
+    if misfit > 0.15:
+        remarks.append(
+            f"no sum of terms follows the times better than about {100 * misfit:.0f} %: sizes "
+            "differ in more than p, or the machine was busy"
+        )
+    return tuple(remarks)

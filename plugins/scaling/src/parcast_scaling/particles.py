@@ -1,0 +1,67 @@
+"""Explanations of measured times, many at once: which terms, and the share of each."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast_scaling.mechanisms import MECHANISMS, Floats
+
+Bools = NDArray[np.bool_]
+
+
+@attrs.frozen(kw_only=True)
+class Particles:
+    """Explanations, a row for each."""
+
+    has: Bools  #: which terms, shape (particles, terms)
+    sizes: Floats  #: logarithms of unnormalized shares, shape (particles, terms)
+    divided: Floats  #: the exponent a of p in the divided work
+    crowded: Floats  #: the exponent b of p in the contention
+    misfit: Floats  #: logarithm of the standard deviation about the sum, in logarithms of seconds
+
+    def __len__(self) -> int:
+        """Return how many."""
+        return len(self.misfit)
+
+    def take(self, rows: NDArray[np.int64]) -> Particles:
+        """Return those rows."""
+        return Particles(
+            has=self.has[rows],
+            sizes=self.sizes[rows],
+            divided=self.divided[rows],
+            crowded=self.crowded[rows],
+            misfit=self.misfit[rows],
+        )
+
+    def where(self, better: Bools, others: Particles) -> Particles:
+        """Return these, and the others where ``better``."""
+        column = better[:, None]
+        return Particles(
+            has=np.where(column, others.has, self.has),
+            sizes=np.where(column, others.sizes, self.sizes),
+            divided=np.where(better, others.divided, self.divided),
+            crowded=np.where(better, others.crowded, self.crowded),
+            misfit=np.where(better, others.misfit, self.misfit),
+        )
+
+    def shares(self) -> Floats:
+        """Return the share of each term at the reference, shape (particles, terms)."""
+        top = np.where(self.has, self.sizes, -np.inf).max(axis=1, keepdims=True)
+        parts = np.where(self.has, np.exp(self.sizes - top), 0.0)
+        shares: Floats = parts / parts.sum(axis=1, keepdims=True)
+        return shares
+
+
+def relative_parts(
+    particles: Particles, p: Floats, n: Floats, reference: tuple[float, float]
+) -> Floats:
+    """Return each term's part of the time at the reference, shape (particles, points, terms)."""
+    at, size = np.array([reference[0]]), np.array([reference[1]])
+    terms = np.stack([m.values(p, n) / m.values(at, size) for m in MECHANISMS], axis=-1)
+    parts = particles.shares()[:, None, :] * terms[None]
+    far = np.log(p / reference[0])[None]
+    parts[:, :, 0] *= np.exp((1 - particles.divided)[:, None] * far)
+    parts[:, :, -1] *= np.exp((particles.crowded - 1)[:, None] * far)
+    return parts

@@ -1,0 +1,158 @@
+"""What is known of codes before any of their times: which terms, what shares, how far off."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast_scaling.mechanisms import MECHANISMS, Floats
+from parcast_scaling.particles import Bools, Particles
+
+_TERMS = len(MECHANISMS)
+
+#: How often each kind of step is proposed.
+_STEPS = (0.45, 0.2, 0.15, 0.08, 0.06, 0.06)
+
+
+@attrs.frozen(kw_only=True)
+class Prior:
+    """What holds of codes in general."""
+
+    misfit: float = 0.03  #: median standard deviation of times about any sum of terms, relative
+    misfit_spread: float = 0.8  #: of its logarithm
+    divided_spread: float = 0.05  #: of the divided work's exponent about 1
+    crowded: float = 0.7  #: median of the contention's exponent
+    crowded_spread: float = 0.5  #: of its logarithm
+    noise_floor: float = 0.5  #: the misfit is at least about this part of one run's noise
+    drift: float = 0.04  #: standard deviation of the logarithm one doubling beyond what is measured
+    drift_of_misfit: float = 1.5  #: what the misfit adds to it
+    drift_of_shared: float = 0.08  #: what is added where no time is divided work
+    rise: float = 0.3  #: how much likelier that makes it longer, in standard deviations
+    drift_growth: float = 1.4  #: with the doublings, as a power
+    tails: float = 4.0  #: degrees of freedom of the drift
+    jump: float = 0.03  #: chance of a jump upwards in each doubling
+    jump_size: float = 0.6  #: its standard deviation, of the logarithm
+    weights: tuple[float, ...] = tuple(term.weight for term in MECHANISMS)
+    chances: tuple[float, ...] = tuple(term.chance for term in MECHANISMS)
+
+    def draw(self, count: int, noise: float, rng: np.random.Generator) -> Particles:
+        """Return explanations drawn from it."""
+        has = rng.random((count, _TERMS)) < np.array(self.chances)
+        has[~has.any(axis=1), 0] = True
+        return Particles(
+            has=has,
+            sizes=self._sizes(count, rng),
+            divided=1 + self.divided_spread * rng.standard_t(3, count),
+            crowded=self.crowded * np.exp(self.crowded_spread * rng.standard_normal(count)),
+            misfit=self._center(noise) + self.misfit_spread * rng.standard_normal(count),
+        )
+
+    def propose(
+        self, particles: Particles, noise: float, rng: np.random.Generator
+    ) -> tuple[Particles, Floats]:
+        """Return a step from each explanation, and the logarithm of how the prior takes to it.
+
+        A step changes one share, has a term come or go, lets one take the place of another, or
+        changes an exponent or the misfit.
+        """
+        count = len(particles)
+        kind = rng.choice(len(_STEPS), count, p=_STEPS)
+        # sizes of absent terms are drawn anew: nothing measured is about them
+        sizes = np.where(particles.has, particles.sizes, self._sizes(count, rng))
+        step = _Step(particles.has.copy(), sizes, *rng.integers(0, _TERMS, (2, count)))
+        ratio = self._walk(step, kind == 0, rng)
+        ratio += self._toggle(step, kind == 1)
+        ratio += self._swap(step, kind == 2)
+        divided = particles.divided + np.where(
+            kind == 3, self.divided_spread * rng.standard_normal(count), 0.0
+        )
+        ratio += _student_ratio(particles.divided, divided, self.divided_spread)
+        crowded = particles.crowded * np.exp(
+            np.where(kind == 4, 0.4 * rng.standard_normal(count), 0.0)
+        )
+        ratio += _normal_ratio(
+            np.log(particles.crowded), np.log(crowded), np.log(self.crowded), self.crowded_spread
+        )
+        misfit = particles.misfit + np.where(kind == 5, 0.5 * rng.standard_normal(count), 0.0)
+        ratio += _normal_ratio(particles.misfit, misfit, self._center(noise), self.misfit_spread)
+        none = ~step.has.any(axis=1)
+        step.has[none, 0] = True
+        proposed = Particles(
+            has=step.has, sizes=step.sizes, divided=divided, crowded=crowded, misfit=misfit
+        )
+        return proposed, np.where(none, -np.inf, ratio)
+
+    def _walk(self, step: _Step, where: Bools, rng: np.random.Generator) -> Floats:
+        """Change one share where the code has the term."""
+        count = len(where)
+        length = rng.standard_normal(count) * np.where(rng.random(count) < 0.5, 1.2, 0.25)
+        rows = np.arange(count)
+        moves = where & step.has[rows, step.term]
+        before = step.sizes[rows, step.term]
+        after = before + np.where(moves, length, 0.0)
+        step.sizes[rows, step.term] = after
+        weight = np.array(self.weights)[step.term]
+        ratio: Floats = weight * (after - before) - np.exp(after) + np.exp(before)
+        return ratio
+
+    def _toggle(self, step: _Step, where: Bools) -> Floats:
+        """Have a term come or go."""
+        rows = np.arange(len(where))
+        sign = np.where(step.has[rows, step.term], -1, 1)
+        step.has[rows[where], step.term[where]] ^= True
+        return np.where(where, sign * self._odds()[step.term], 0.0)
+
+    def _swap(self, step: _Step, where: Bools) -> Floats:
+        """Let a term take the place and the size of another."""
+        rows = np.arange(len(where))
+        where &= step.has[rows, step.term] != step.has[rows, step.partner]
+        sign = np.where(step.has[rows, step.term], 1, -1)
+        odds, weights = self._odds(), np.array(self.weights)
+        first, second = step.sizes[rows, step.term], step.sizes[rows, step.partner]
+        # exp() of both sizes stands in the prior before and after, and cancels
+        change = (weights[step.partner] - weights[step.term]) * (first - second)
+        change += sign * (odds[step.partner] - odds[step.term])
+        moved = rows[where]
+        step.sizes[moved, step.term[where]] = second[where]
+        step.sizes[moved, step.partner[where]] = first[where]
+        step.has[moved, step.term[where]] ^= True
+        step.has[moved, step.partner[where]] ^= True
+        return np.where(where, change, 0.0)
+
+    def _odds(self) -> Floats:
+        chances = np.array(self.chances)
+        odds: Floats = np.log(chances / (1 - chances))
+        return odds
+
+    def _center(self, noise: float) -> float:
+        return float(np.log(np.hypot(self.misfit, self.noise_floor * noise)))
+
+    def _sizes(self, count: int, rng: np.random.Generator) -> Floats:
+        weights = np.array(self.weights)
+        draws = rng.standard_gamma(np.broadcast_to(weights, (count, _TERMS)))
+        sizes: Floats = np.log(np.maximum(draws, 1e-30))
+        return sizes
+
+
+@attrs.frozen
+class _Step:
+    """A step on its way: arrays that are changed in place, and the terms that each row is about."""
+
+    has: Bools
+    sizes: Floats
+    term: NDArray[np.int64]
+    partner: NDArray[np.int64]
+
+
+def _student_ratio(before: Floats, after: Floats, spread: float) -> Floats:
+    """Return the logarithm of the ratio of Student's density of 3 degrees about 1."""
+    ratio: Floats = np.log1p(((before - 1) / spread) ** 2 / 3)
+    ratio -= np.log1p(((after - 1) / spread) ** 2 / 3)
+    return 2 * ratio
+
+
+def _normal_ratio(before: Floats, after: Floats, center: float, spread: float) -> Floats:
+    """Return the logarithm of the ratio of Gauss's density."""
+    ratio: Floats = ((before - center) ** 2 - (after - center) ** 2) / (2 * spread**2)
+    return ratio

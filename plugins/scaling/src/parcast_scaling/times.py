@@ -1,0 +1,124 @@
+"""Measured times at several sizes, checked: what the curve is inferred from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import attrs
+import numpy as np
+
+from parcast.errors import FileError
+from parcast_scaling.evidence import Observed
+
+#: Distinct sizes that a person gets an answer from.
+NEEDED = 3
+
+#: A change of time from one size to the next by more than this many times what p changed by is a
+#: unit mixed up, not a code.
+_UNIT_STEP = 100.0
+
+#: Standard deviation of one run where nothing is repeated, and how many runs that counts as.
+_NOISE, _NOISE_RUNS = 0.03, 2
+
+
+@attrs.frozen
+class Run:
+    """One measured run."""
+
+    p: float
+    seconds: float
+    n: float = 1.0  #: the work, relative to that of other runs
+    place: str = attrs.field(default="", eq=False)
+
+
+def as_runs(points: Iterable[Any]) -> tuple[Run, ...]:
+    """Return runs of ``Run`` values, or of tuples ``(p, seconds)`` or ``(p, seconds, n)``.
+
+    Raises
+    ------
+    FileError
+        If a value is not a finite number above 0.
+    """
+    runs = []
+    for index, point in enumerate(points):
+        place = f"points[{index}]"
+        run = point if isinstance(point, Run) else _run(point, place)
+        place = run.place or place
+        for name in ("p", "seconds", "n"):
+            value = getattr(run, name)
+            if not (math.isfinite(value) and value > 0):
+                raise FileError(
+                    f"{place}: {'time' if name == 'seconds' else name} = {value:g} must be above 0"
+                )
+        runs.append(attrs.evolve(run, place=place))
+    return tuple(runs)
+
+
+def _run(point: Sequence[Any], place: str) -> Run:
+    if len(point) not in {2, 3}:
+        raise FileError(f"{place} has {len(point)} values; write (p, seconds) or (p, seconds, n)")
+    p, seconds, n = (*(float(value) for value in point), 1.0)[:3]
+    return Run(p, seconds, n)
+
+
+def check(runs: Sequence[Run], where: str, needed: int = NEEDED) -> None:
+    """Refuse runs that no curve can be inferred from.
+
+    Raises
+    ------
+    FileError
+        If there are too few distinct sizes, or a time is in another unit than its neighbors.
+    """
+    sizes = sorted({run.p for run in runs})
+    if len(sizes) < needed:
+        several = ", ".join(f"{p:g}" for p in sizes) or "none"
+        raise FileError(
+            f"{where}: times at {len(sizes)} value{'s' * (len(sizes) != 1)} of p ({several}) tell "
+            f"no curve; {needed} are needed, such as p, 2 p and 4 p"
+        )
+    for p in sizes:
+        alike = sorted((run for run in runs if run.p == p), key=lambda run: run.seconds / run.n)
+        _check_step(alike[0], alike[-1], 1.0)
+    middles = [_middle([run for run in runs if run.p == p]) for p in sizes]
+    for before, after in pairwise(middles):
+        _check_step(before, after, max(after.p / before.p, after.n / before.n))
+
+
+def _middle(runs: Sequence[Run]) -> Run:
+    return sorted(runs, key=lambda run: run.seconds)[(len(runs) - 1) // 2]
+
+
+def _check_step(first: Run, second: Run, apart: float) -> None:
+    ratio = second.seconds / first.seconds
+    if max(ratio, 1 / ratio) > _UNIT_STEP * apart:
+        raise FileError(
+            f"{second.place}: {second.seconds:g} s at p={second.p:g} beside {first.seconds:g} s at "
+            f"p={first.p:g} ({first.place}) is a factor of {max(ratio, 1 / ratio):.3g}; if one of "
+            "them is in another unit, write it there, such as 12 ms"
+        )
+
+
+def observe(runs: Sequence[Run]) -> Observed:
+    """Return each size with the mean logarithm of its times, and how sure that is.
+
+    Of three runs or more of a size the median counts. How far runs lie apart is estimated at each
+    size and pulled towards that of all.
+    """
+    keys = sorted({(run.p, run.n) for run in runs})
+    groups = [np.log([run.seconds for run in runs if (run.p, run.n) == key]) for key in keys]
+    centers = np.array([np.median(logs) if len(logs) > 2 else logs.mean() for logs in groups])
+    squares = np.array([((logs - logs.mean()) ** 2).sum() for logs in groups])
+    counts = np.array([len(logs) for logs in groups])
+    pooled = _NOISE_RUNS * _NOISE**2 + squares.sum()
+    pooled /= _NOISE_RUNS + (counts - 1).sum()
+    variance = (_NOISE_RUNS * pooled + squares) / (_NOISE_RUNS + counts - 1) / counts
+    return Observed(
+        p=np.array([p for p, _ in keys]),
+        n=np.array([n for _, n in keys]),
+        logs=centers,
+        variance=variance,
+        noise=float(np.sqrt(pooled)),
+    )
