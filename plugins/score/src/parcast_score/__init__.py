@@ -11,7 +11,10 @@ from parcast import PredictorEntry, Resource, hookimpl
 if TYPE_CHECKING:
     import typer
 
-_SHIPPED = ("clouds", "mlperf-storage", "mlperf-training", "sailor", "selene")
+_SHIPPED = (
+    "clouds", "gemund-t800", "mlperf-storage", "mlperf-training", "sailor", "selene", "smpi",
+    "uysal-lc-sim", "uysal-sp2",
+)  # fmt: skip
 
 
 @hookimpl

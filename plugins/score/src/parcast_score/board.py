@@ -87,7 +87,7 @@ def predictors(registry: Registry, dataset: Dataset, names: Sequence[str]) -> It
             )
         yield name
     if not names:
-        yield from rules
+        yield from rules if dataset.calibrating and dataset.blind else ()
         if dataset.modeling is not None:
             yield from (name for name in dataset.modeling.solvers if name in solvers)
 

@@ -56,15 +56,19 @@ class _Asking:
                 self._resource("machine", self.modeling.machine, point),
                 self.solver,
                 p=_whole(point, self.modeling.p),
-                d=_whole(point, self.modeling.d) if self.modeling.d else None,
+                d=self._disks(point),
                 settings={**self._stated(point), **settings},
             )
         except ParcastError as error:
             return Prediction(status=Status.REFUSED, message=str(error))
 
+    def _disks(self, point: Point) -> int | None:
+        column = self.modeling.d
+        return None if column is None or _column(point, column) is None else _whole(point, column)
+
     def _stated(self, point: Point) -> dict[str, Any]:
         columns = {name: _column(point, name) for name in self.modeling.settings}
-        columns = {name: value for name, value in columns.items() if value is not None}
+        columns = {name: value for name, value in columns.items() if value not in (None, "")}
         return {**self.modeling.fixed, **columns}
 
     def _resource(self, group: str, spec: str, point: Point) -> Any:
