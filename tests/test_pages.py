@@ -27,6 +27,7 @@ HOW_TO = [
     "disks",
     "network",
     "share",
+    "score",
 ]
 PAGES = [
     "agreement.md",

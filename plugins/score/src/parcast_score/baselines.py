@@ -17,7 +17,7 @@ GROUP = "group"
 
 def last_value(question: Question) -> list[Prediction]:
     """Predict the time of the largest calibrating size, whatever the size asked."""
-    return _each(question, lambda known, _: largest(known).seconds)
+    return _each(question, lambda measured, _: largest(measured).seconds)
 
 
 def ideal(question: Question) -> list[Prediction]:

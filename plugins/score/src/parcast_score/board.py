@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ class Score:
     """What a predictor said about a dataset, and what that is worth."""
 
     dataset: Dataset
+    spec: str  #: the name or the folder by which the dataset is asked for
     predictor: str
     answers: tuple[Answer, ...]
     cpu_seconds: float = attrs.field(eq=False)  #: the only number that differs from run to run
@@ -46,11 +48,11 @@ class Score:
     @property
     def command(self) -> str:
         """The command that asks for this alone."""
-        return f"parcast score {self.dataset.name} -s {self.predictor}"
+        return f"parcast score {shlex.quote(self.spec)} -s {self.predictor}"
 
 
-def datasets(registry: Registry, names: Sequence[str]) -> tuple[Dataset, ...]:
-    """Return datasets by name or folder; all that are installed where none is named.
+def datasets(registry: Registry, names: Sequence[str]) -> dict[str, Dataset]:
+    """Return datasets by the name or folder asked; all that are installed where none is named.
 
     Raises
     ------
@@ -60,19 +62,20 @@ def datasets(registry: Registry, names: Sequence[str]) -> tuple[Dataset, ...]:
         If a folder is no dataset.
     """
     installed = registry.measurements
-    folders = []
+    folders: dict[str, Path] = {}
     for name in names or installed:
         if name in installed:
-            folders.append(Path(str(installed[name].path)))
+            folders[name] = Path(str(installed[name].path))
         elif Path(name).is_dir() or "/" in name:
-            folders.append(Path(name))
+            folders[name] = Path(name)
         else:
             hint = did_you_mean(name, installed)
-            known = ", ".join(installed) or "none"
+            installed_names = ", ".join(installed) or "none"
             raise UnknownNameError(
-                f"No measured data are called {name!r}.{hint} Installed: {known}; or name a folder."
+                f"No measured data are called {name!r}.{hint} Installed: {installed_names}; "
+                "or name a folder."
             )
-    return tuple(read_dataset(folder) for folder in folders)
+    return {name: read_dataset(folder) for name, folder in folders.items()}
 
 
 def predictors(registry: Registry, dataset: Dataset, names: Sequence[str]) -> Iterator[str]:
@@ -92,7 +95,7 @@ def predictors(registry: Registry, dataset: Dataset, names: Sequence[str]) -> It
             yield from (name for name in dataset.modeling.solvers if name in solvers)
 
 
-def score(registry: Registry, dataset: Dataset, name: str) -> Score:
+def score(registry: Registry, dataset: Dataset, name: str, spec: str = "") -> Score:
     """Ask a predictor about a dataset. It gets the question, which has no blind value in it."""
     question = dataset.question()
     begin = time.process_time()
@@ -106,6 +109,7 @@ def score(registry: Registry, dataset: Dataset, name: str) -> Score:
     )
     return Score(
         dataset=dataset,
+        spec=spec or dataset.name,
         predictor=name,
         answers=answers,
         cpu_seconds=spent,

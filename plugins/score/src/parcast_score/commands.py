@@ -70,35 +70,45 @@ def run(
     registry = context.obj
     names = [name.strip() for text in solver or () for name in text.split(",")]
     sets = datasets(registry, dataset or ())
-    asked_of = [(data, list(predictors(registry, data, names))) for data in sets]
-    scores = [ask(registry, data, name) for data, who in asked_of for name in who]
+    chosen = {spec: list(predictors(registry, sets[spec], names)) for spec in sets}
+    scores = [ask(registry, sets[spec], name, spec) for spec in sets for name in chosen[spec]]
     if json:
         print_json(to_dict(scores))
     elif series is not None:
         _print_points(scores, series)
     else:
         print_table(header(), rows(scores), optional=_OPTIONAL)
-        print()
-        for sentence in refusals(scores):
-            print_text(sentence)
+        for index, sentence in enumerate(refusals(scores)):
+            print_text(sentence if index else f"\n{sentence}")
     if output is not None:
         _write(scores, output)
     return 0 if any(score.blind.answered or score.calibrated.answered for score in scores) else 1
 
 
+@score.command("init")
+def init(
+    folder: Annotated[Path, typer.Argument(help="The folder to make, which must not be there.")],
+) -> int:
+    """Make an empty dataset, whose comments say what belongs where."""
+    from parcast_score.template import write_template
+
+    write_template(folder)
+    print_text(f"{folder}: fill in dataset.toml and points.csv, then: parcast score {folder}")
+    return 0
+
+
 def _print_points(scores: Sequence[Score], text: str) -> None:
     from parcast_score.texts import points
 
-    shown = 0
+    printed = 0
     for scored in scores:
         heads, cells = points(scored)
         chosen = [row for row in cells if text in row[0]]
-        shown += len(chosen)
         if chosen:
-            print(f"{scored.dataset.name} by {scored.predictor}")
+            print_text(("\n" if printed else "") + f"{scored.dataset.name} by {scored.predictor}")
             print_table(heads, chosen)
-            print()
-    if not shown:
+        printed += len(chosen)
+    if not printed:
         raise UnknownNameError(f"--series {text!r}: no series of the datasets has this text")
 
 

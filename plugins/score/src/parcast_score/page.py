@@ -8,7 +8,9 @@ from itertools import groupby
 from parcast_report.content import Table
 from parcast_report.document import Section, document
 from parcast_score.board import Score
+from parcast_score.diagnosis import lacks
 from parcast_score.drawing import drawings
+from parcast_score.record import record
 from parcast_score.texts import about, header, points, refusals, rows
 
 TITLE = "Scoreboard"
@@ -36,8 +38,17 @@ def html(scores: Sequence[Score]) -> str:
         TITLE,
         "Predictions against measurements",
         INTRODUCTION,
-        [everything, *(_section(of_one) for of_one in by_dataset(scores))],
+        [everything, *(_section(of_one, scores) for of_one in by_dataset(scores))],
     )
+
+
+def remarks(scores: Sequence[Score], board: Sequence[Score]) -> list[str]:
+    """Return why points have no answer, what is missing where errors are large, and the record."""
+    missing = [f"{score.predictor}: {lack}." for score in scores for lack in lacks(score, scores)]
+    records = [
+        f"{score.predictor}: {usual}." for score in scores if (usual := record(score, board))
+    ]
+    return [*refusals(scores), *missing, *records]
 
 
 def by_dataset(scores: Sequence[Score]) -> list[list[Score]]:
@@ -45,11 +56,11 @@ def by_dataset(scores: Sequence[Score]) -> list[list[Score]]:
     return [list(group) for _, group in groupby(scores, key=lambda score: score.dataset.name)]
 
 
-def _section(scores: Sequence[Score]) -> Section:
+def _section(scores: Sequence[Score], board: Sequence[Score]) -> Section:
     dataset = scores[0].dataset
     return Section(
         dataset.name,
-        sentences=[*about(dataset), *refusals(scores)],
+        sentences=[*about(dataset), *remarks(scores, board)],
         tables=[_table(dataset.name, scores), _digests(scores)],
         drawings=drawings(scores),
         hidden=[Table(f"Every point by {score.predictor}", *points(score)) for score in scores],
@@ -76,8 +87,8 @@ def markdown(scores: Sequence[Score]) -> str:
         dataset = of_one[0].dataset
         lines += [f"## {dataset.name}", "", *_paragraphs(about(dataset))]
         lines += _markdown_table(_table(dataset.name, of_one))
-        lines += [f"- {sentence}" for sentence in refusals(of_one)]
-        lines += [""] if refusals(of_one) else []
+        lines += [f"- {sentence}" for sentence in remarks(of_one, scores)]
+        lines += [""]
         lines += _markdown_table(_digests(of_one))
     return "\n".join(lines).rstrip() + "\n"
 
@@ -90,6 +101,8 @@ def _markdown_table(table: Table) -> list[str]:
     def line(cells: Sequence[str]) -> str:
         return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
-    kept = [index for index, _ in enumerate(table.header) if any(row[index] for row in table.rows)]
-    lines = [line([table.header[index] for index in kept]), f"|{'---|' * len(kept)}"]
-    return [*lines, *(line([row[index] for index in kept]) for row in table.rows), ""]
+    filled = [
+        index for index, _ in enumerate(table.header) if any(row[index] for row in table.rows)
+    ]
+    lines = [line([table.header[index] for index in filled]), f"|{'---|' * len(filled)}"]
+    return [*lines, *(line([row[index] for index in filled]) for row in table.rows), ""]
