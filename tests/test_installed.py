@@ -101,7 +101,10 @@ def test_every_member_carries_the_same_licence() -> None:
 
 
 #: Members that others stand on.
-SHARED = ("parcast-network", "parcast-traces", "parcast-training", "parcast-pamela-compiler")
+SHARED = (
+    "parcast-network", "parcast-traces", "parcast-training", "parcast-pamela-compiler",
+    "parcast-report",
+)  # fmt: skip
 
 
 def test_members_depend_on_the_core_and_shared_members_alone() -> None:

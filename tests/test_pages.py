@@ -28,6 +28,7 @@ HOW_TO = [
     "network",
     "share",
     "goodput",
+    "score",
 ]
 PAGES = [
     "agreement.md",

@@ -23,7 +23,9 @@ from parcast.cli.output import (
 )
 from parcast.comparison.settings import Settings, split_assignment
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
+from parcast.files.datasets import read_dataset
 from parcast.html import flatten
+from parcast.model.dataset import Dataset
 from parcast.model.machine import Machine
 from parcast.model.query import Query
 from parcast.model.workload import Workload
@@ -88,7 +90,16 @@ def _workloads(registry: Registry) -> Rows:
     ]
 
 
-def _fact(read: Callable[[str], Machine | Workload], name: str, key: str) -> str:
+def _measurements(registry: Registry) -> Rows:
+    def dataset(name: str) -> Dataset:
+        return read_dataset(Path(str(registry.measurements[name].path)))
+
+    return [
+        {"name": name, "summary": _fact(dataset, name, "summary")} for name in registry.measurements
+    ]
+
+
+def _fact(read: Callable[[str], Machine | Workload | Dataset], name: str, key: str) -> str:
     """Return what a shipped file says of itself, or why it cannot be read."""
     try:
         return str(getattr(read(name), key))
@@ -118,6 +129,8 @@ _LISTS: Mapping[str, Callable[[Registry], Rows]] = {
     "solvers": _solvers,
     "machines": _machines,
     "workloads": _workloads,
+    "measurements": _measurements,
+    "predictors": lambda registry: _summaries(registry.predictors),
     "plugins": _plugins,
     "kinds": lambda registry: _summaries(registry.kinds),
     "lowerings": _lowerings,

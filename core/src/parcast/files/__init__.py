@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from parcast.startup import lazily
 
 if TYPE_CHECKING:
+    from parcast.files.datasets import LICENCES, read_dataset
     from parcast.files.graphs import DARK, GRAPHS, digraph, graph_svg, quoted, write_graph
     from parcast.files.structuring import structure
     from parcast.files.table_writing import table_text
@@ -27,6 +28,7 @@ else:
 __all__ = [
     "DARK",
     "GRAPHS",
+    "LICENCES",
     "check_file",
     "check_folder",
     "check_suffix",
@@ -34,6 +36,7 @@ __all__ = [
     "graph_svg",
     "quoted",
     "read_data",
+    "read_dataset",
     "read_text",
     "read_xml",
     "structure",

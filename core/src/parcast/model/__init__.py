@@ -9,6 +9,7 @@ from parcast.startup import lazily
 if TYPE_CHECKING:
     from parcast.model.answers import Answers
     from parcast.model.costs import Costs
+    from parcast.model.dataset import Dataset, Measured, Modeling, Point, Question
     from parcast.model.fabric import Fabric, Ports, Topology, port_name, star
     from parcast.model.following import WHOLE_NETWORK, check_network
     from parcast.model.machine import Bandwidth, Count, Machine, Nodes, Seconds
@@ -37,18 +38,23 @@ __all__ = [
     "Bandwidth",
     "Costs",
     "Count",
+    "Dataset",
     "Fabric",
     "Machine",
+    "Measured",
     "Messages",
+    "Modeling",
     "Nodes",
     "Parts",
     "Phase",
     "PhaseValues",
     "Phases",
     "Placement",
+    "Point",
     "Ports",
     "Prediction",
     "Query",
+    "Question",
     "Seconds",
     "Status",
     "Topology",

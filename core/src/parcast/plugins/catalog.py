@@ -21,6 +21,7 @@ from parcast.plugins.entries import (
     KindEntry,
     Lowering,
     PartEntry,
+    PredictorEntry,
     Reader,
     Resource,
     Solver,
@@ -44,6 +45,8 @@ COLLECTING: Mapping[str, tuple[type, ...]] = {
     "solvers": (SolverEntry, FamilyEntry),
     "machines": (Resource,),
     "workloads": (Resource,),
+    "measurements": (Resource,),
+    "predictors": (PredictorEntry,),
     "kinds": (KindEntry,),
     "parts": (PartEntry,),
     "readers": (Reader,),
@@ -100,6 +103,10 @@ class Catalog:
         self.families: Mapping[str, FamilyEntry] = _of_type(solvers, FamilyEntry)
         self.machines: Mapping[str, Resource] = _of_type(entries["machines"], Resource)
         self.workloads: Mapping[str, Resource] = _of_type(entries["workloads"], Resource)
+        self.measurements: Mapping[str, Resource] = _of_type(entries["measurements"], Resource)
+        self.predictors: Mapping[str, PredictorEntry] = _of_type(
+            entries["predictors"], PredictorEntry
+        )
         self.kinds: Mapping[str, KindEntry] = _of_type(entries["kinds"], KindEntry)
         self.parts: Mapping[str, PartEntry] = _of_type(entries["parts"], PartEntry)
         self.readers: Mapping[str, Reader] = _of_type(entries["readers"], Reader)

@@ -120,10 +120,24 @@ class PartEntry:
 
 @attrs.frozen
 class Resource:
-    """A machine or a workload that a package ships as a file."""
+    """A machine or a workload that a package ships as a file, or measured data as a folder."""
 
     name: str
     path: Traversable
+    api: int = attrs.field(default=API, kw_only=True)
+
+
+@attrs.frozen
+class PredictorEntry:
+    """Predicts points of measured series from others: ``target(question) -> predictions``.
+
+    The `parcast.model.Question` has no measured value of what is to be predicted; the predictions
+    are those of its ``points`` in order, a refused one with its reason.
+    """
+
+    name: str
+    target: str
+    summary: str
     api: int = attrs.field(default=API, kw_only=True)
 
 
@@ -206,6 +220,7 @@ Entry = (
     | KindEntry
     | PartEntry
     | Resource
+    | PredictorEntry
     | Reader
     | Writer
     | Lowering

@@ -19,6 +19,7 @@ from parcast.plugins.entries import (
     KindEntry,
     Lowering,
     PartEntry,
+    PredictorEntry,
     Reader,
     Resource,
     SolverEntry,
@@ -85,6 +86,26 @@ class Specs:
         ::
 
             yield Resource("stream-triad", files(__name__) / "stream-triad.toml")
+        """
+        yield from ()
+
+    @hookspec
+    def parcast_measurements(self) -> Iterable[Resource]:
+        """Add measured data, each a folder in the package.
+
+        ::
+
+            yield Resource("triad-runs", files(__name__) / "triad-runs")
+        """
+        yield from ()
+
+    @hookspec
+    def parcast_predictors(self) -> Iterable[PredictorEntry]:
+        """Add predictors of measured series, which need neither workload nor machine.
+
+        ::
+
+            yield PredictorEntry("halving", "parcast_roofline.halving:predict", "Perfect speedup.")
         """
         yield from ()
 

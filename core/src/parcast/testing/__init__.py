@@ -23,7 +23,7 @@ from parcast.testing.plugin import HEAVY, check_plugin
 from parcast.testing.programs import FEATURES, RandomProgram, random_program
 from parcast.testing.queries import STANDARD_PHASES, UNIT_MACHINE, standard_queries
 from parcast.testing.seeding import first_seed, seeds
-from parcast.testing.shipped import check_machine, check_workload
+from parcast.testing.shipped import check_dataset, check_machine, check_workload
 from parcast.testing.solver import check_family, check_solver
 from parcast.testing.threads import check_threads
 
@@ -36,6 +36,7 @@ __all__ = [
     "Reference",
     "by_events",
     "by_sweep",
+    "check_dataset",
     "check_family",
     "check_machine",
     "check_plugin",

@@ -27,14 +27,15 @@ from parcast.plugins.entries import (
 )
 from parcast.testing.imports import deep_imports
 from parcast.testing.promises import expect, is_sentence, promised
+from parcast.testing.shipped import check_dataset
 
 #: Libraries too slow to import before a solver that needs them is asked.
 HEAVY = frozenset(
     {"matplotlib", "networkx", "numba", "numpy", "pandas", "pyarrow", "scipy", "xarray"}
 )
 
-_RECORDS = ("solvers", "families", "kinds", "parts", "machines", "workloads", "readers",
-            "writers", "lowerings", "kernels")  # fmt: skip
+_RECORDS = ("solvers", "families", "kinds", "parts", "machines", "workloads", "measurements",
+            "predictors", "readers", "writers", "lowerings", "kernels")  # fmt: skip
 
 _IMPORT = """import importlib, sys, typer, parcast
 plugin = importlib.import_module(sys.argv[1])
@@ -66,7 +67,10 @@ def check_plugin(plugin: Any) -> Registry:
     for kind in _RECORDS:
         for name in getattr(registry, kind).keys() - getattr(core, kind).keys():
             entry = getattr(registry, kind)[name]
-            _check_entry(entry, word.lower(), f"{who}, {type(entry).__name__} {name!r}")
+            sentence_start = f"{who}, {type(entry).__name__} {name!r}"
+            _check_entry(entry, word.lower(), sentence_start, measured=kind == "measurements")
+            if kind == "measurements":
+                check_dataset(registry, name)
     if isinstance(plugin, ModuleType):
         deep = deep_imports(plugin)
         expect(not deep, f"{who}: {'; '.join(deep)}")
@@ -94,7 +98,7 @@ def _named(app: Any, prefix: str) -> Iterator[str]:
         yield from _named(group.typer_instance, f"{prefix}{group.name} ")
 
 
-def _check_entry(entry: Any, word: str, who: str) -> None:
+def _check_entry(entry: Any, word: str, who: str, *, measured: bool) -> None:
     well_named = all(re.fullmatch(r"\.?[a-z][\w.-]*", part) for part in entry.name.split(" -> "))
     expect(well_named and entry.name.islower(), f"{who}: the name must be in lower case, a-z first")
     if getattr(entry, "suffix", None) is not None:
@@ -104,7 +108,9 @@ def _check_entry(entry: Any, word: str, who: str) -> None:
     with promised(f"{who} must pickle whole"):
         expect(pickle.loads(pickle.dumps(entry)) == entry, f"{who} must pickle whole")  # noqa: S301
     if hasattr(entry, "path"):
-        expect(entry.path.is_file(), f"{who}: {entry.path} must be a file")
+        is_there = entry.path.is_dir() if measured else entry.path.is_file()
+        what = "a folder" if measured else "a file"
+        expect(is_there, f"{who}: {entry.path} must be {what}")
         return
     expect(is_sentence(entry.summary), f"{who}: summary {entry.summary!r} must be a sentence")
     with promised(f"{who} must load"):

@@ -1,16 +1,19 @@
-"""What shipped machines and workloads promise."""
+"""What shipped machines, workloads and measured data promise."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import attrs
 
 from parcast.api import Registry
 from parcast.comparison.lowering import lower, path
+from parcast.files.datasets import read_dataset
 from parcast.html import flatten
+from parcast.model.dataset import Dataset
 from parcast.model.machine import Machine
 from parcast.model.query import Query
 from parcast.model.workload import Workload
@@ -45,6 +48,23 @@ def check_workload(registry: Registry, name: str) -> Workload:
                 ready = lower(registry.lowerings, query, "phases")[0]
                 ready.workload.content.at(ready)
     return workload
+
+
+def check_dataset(registry: Registry, name: str) -> Dataset:
+    """Check shipped measured data: read without an error, described, of the name of its folder."""
+    expect(name in registry.measurements, f"no measured data are called {name!r}")
+    with promised(f"measured data {name!r} must be read"):
+        dataset = read_dataset(Path(str(registry.measurements[name].path)))
+    who = f"measured data {name!r}"
+    expect(dataset.name == name, f"{who}: dataset.toml must have the same name")
+    for key in ("summary", "source"):
+        expect(is_sentence(getattr(dataset, key)), f"{who}: must have a {key} of one line")
+    modeling = dataset.modeling
+    if modeling is not None and dataset.folder is not None:
+        for spec in (modeling.workload, modeling.machine):
+            is_there = "{" in spec or "." not in spec or (dataset.folder / spec).is_file()
+            expect(is_there, f"{who}: modeling names {spec!r}, which is not in its folder")
+    return dataset
 
 
 def _check_shipped(value: Machine | Workload, name: str, numbers: Iterable[str]) -> None:

@@ -15,6 +15,7 @@ from parcast import (
     Lowering,
     PartEntry,
     Prediction,
+    PredictorEntry,
     Query,
     Reader,
     Resource,
@@ -55,6 +56,16 @@ def parcast_machines() -> Iterator[Resource]:
 @hookimpl
 def parcast_workloads() -> Iterator[Resource]:
     yield Resource("stream-triad", files(__name__) / "stream-triad.toml")
+
+
+@hookimpl
+def parcast_measurements() -> Iterator[Resource]:
+    yield Resource("triad-runs", files(__name__) / "triad-runs")
+
+
+@hookimpl
+def parcast_predictors() -> Iterator[PredictorEntry]:
+    yield PredictorEntry("halving", "parcast_roofline.halving:predict", "Perfect speedup.")
 
 
 @hookimpl

@@ -15,6 +15,8 @@ from parcast import ParcastError, Query, Registry
 from parcast.comparison.lowering import lower
 from parcast.errors import FileError
 from parcast.plugins import warm
+from parcast.files import read_dataset
+from parcast.plugins import load
 
 
 @pytest.fixture
@@ -49,6 +51,18 @@ def test_options_change_the_answer(registry: Registry) -> None:
     settings = {"roofline.overlap": "none"}
     found = registry.predict("stream-triad", "round-node", "roofline.dram", settings=settings)
     assert found.time == pytest.approx(24e6 / 32e9 + 2e6 / 4e9)
+
+
+def test_parcast_measurements() -> None:
+    dataset = read_dataset(Path(parcast_roofline.__file__).parent / "triad-runs")
+    assert [item.point.size for item in dataset.calibrating] == [1, 2]
+    assert [item.seconds for item in dataset.blind] == [0.26]
+
+
+def test_parcast_predictors(registry: Registry) -> None:
+    dataset = read_dataset(Path(parcast_roofline.__file__).parent / "triad-runs")
+    predict = load(registry.predictors["halving"].target)
+    assert [found.time for found in predict(dataset.question())] == [0.92, 0.46, 0.23]
 
 
 def test_parcast_readers(registry: Registry, tmp_path: Path) -> None:

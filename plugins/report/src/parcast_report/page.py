@@ -80,15 +80,15 @@ def page(results: Results, *, interactive: bool = False) -> str:
         for name in ("workloads", "machines")
         for data in plain(results.provenance).get(name, [])
     }
-    return _template().render(
+    return template("page.html.jinja").render(
         title=title,
         machines=content.machines(results),
         best=results.best(),
         sections=sections,
         facts=content.facts(results),
         inputs=inputs,
-        style=_markup(_read("style.css")),
-        script=_markup(script),
+        style=markup(read("style.css")),
+        script=markup(script),
     )
 
 
@@ -116,21 +116,24 @@ def _plot(panel: Panel, key: str, interactive: bool) -> Plot:
 
         picture = figure(panel, key)
     picture = picture or embedded(panel.draw, key, panel.description)
-    return Plot(panel.title, _markup(picture), panel.table)
+    return Plot(panel.title, markup(picture), panel.table)
 
 
-def _markup(text: str) -> Any:
+def markup(text: str) -> Any:
+    """Return text that stands on the page as it is."""
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704  (made here, with every name in it escaped)
 
 
-def _read(name: str) -> str:
+def read(name: str) -> str:
+    """Return a file of the package."""
     return (files(__package__) / name).read_text(encoding="utf-8")
 
 
 @cache
-def _template() -> Template:
+def template(name: str) -> Template:
+    """Return a template of the package, which shows all text as text."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
@@ -141,4 +144,4 @@ def _template() -> Template:
         autoescape=True, undefined=StrictUndefined, finalize=printable, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    return environment.from_string(_read("page.html.jinja"))
+    return environment.from_string(read(name))

@@ -1,0 +1,61 @@
+"""Makes the dataset of SMPI runs: seven C programs on two platforms, by SimGrid's own settings.
+
+Needs smpicc and smpirun; programs and platforms are those of ``experiments/smpi``.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import shutil
+import subprocess
+import tempfile
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from parcast.files import table_text
+
+ROOT = Path(__file__).parents[3]
+HERE = Path(__file__).parents[1] / "src" / "parcast_score" / "datasets" / "smpi"
+PLATFORMS = ("star", "bus")
+SIZES = (2, 4, 8, 16, 32, 64)
+
+
+def _table() -> Any:
+    spec = importlib.util.spec_from_file_location("table", ROOT / "experiments/smpi/table.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def main() -> None:
+    """Write the points, the machines and copies of the programs' twins."""
+    table = _table()
+    HERE.mkdir(exist_ok=True)
+    for platform in PLATFORMS:
+        described = table.machine(platform, 2, "default")
+        (HERE / f"{platform}.toml").write_text(table_text(described), encoding="utf-8")
+    with (
+        tempfile.TemporaryDirectory() as temporary,
+        (HERE / "points.csv").open("w", encoding="utf-8", newline="") as file,
+    ):
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("series", "size", "value", "program", "platform"))
+        for program in table.PROGRAMS:
+            source = ROOT / "experiments" / "smpi"
+            shutil.copy(source / "programs" / f"{program}.py", HERE)
+            executable = Path(temporary) / program
+            command = ["smpicc", "-O1", "-o", executable, source / f"{program}.c", "-lm"]
+            subprocess.run(command, check=True)  # noqa: S603  # a program of this folder
+            for platform, p in product(PLATFORMS, SIZES):
+                seconds, _ = table.simulated(Path(temporary), program, platform, p, "default")
+                series = f"{program}|{platform}"
+                writer.writerow((series, p, f"{seconds:.9g}", program, platform))
+            print(program, flush=True)
+
+
+if __name__ == "__main__":
+    main()

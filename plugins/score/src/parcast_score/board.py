@@ -1,0 +1,196 @@
+"""The board: every dataset asked of every predictor, with digests of what was asked and said."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from parcast import ParcastError, Prediction, Registry, Status
+from parcast.errors import UnknownNameError, did_you_mean
+from parcast.files import read_dataset
+from parcast.model import Dataset, Measured, Point, Question
+from parcast.plugins import load
+from parcast_score.solvers import predict_by
+from parcast_score.statistics import Answer, Summary, summary
+
+Predict = Callable[[Question], Sequence[Prediction]]
+
+
+@attrs.frozen(kw_only=True)
+class Score:
+    """What a predictor said about a dataset, and what that is worth."""
+
+    dataset: Dataset
+    spec: str  #: the name or the folder by which the dataset is asked for
+    predictor: str
+    answers: tuple[Answer, ...]
+    cpu_seconds: float = attrs.field(eq=False)  #: the only number that differs from run to run
+    question: str  #: digest of all that the predictor was given
+    predictions: str  #: digest of what it answered
+
+    @property
+    def blind(self) -> Summary:
+        """What the answers at points that it had not seen are worth."""
+        return summary([answer for answer in self.answers if answer.blind], self.answers)
+
+    @property
+    def calibrated(self) -> Summary:
+        """What the answers at points that it had seen are worth."""
+        return summary([answer for answer in self.answers if not answer.blind])
+
+    @property
+    def command(self) -> str:
+        """The command that asks for this alone."""
+        return f"parcast score {shlex.quote(self.spec)} -s {self.predictor}"
+
+
+def datasets(registry: Registry, names: Sequence[str]) -> dict[str, Dataset]:
+    """Return datasets by the name or folder asked; all that are installed where none is named.
+
+    Raises
+    ------
+    UnknownNameError
+        If nothing has a name, and no folder.
+    FileError
+        If a folder is no dataset.
+    """
+    installed = registry.measurements
+    folders: dict[str, Path] = {}
+    for name in names or installed:
+        if name in installed:
+            folders[name] = Path(str(installed[name].path))
+        elif Path(name).is_dir() or "/" in name:
+            folders[name] = Path(name)
+        else:
+            hint = did_you_mean(name, installed)
+            installed_names = ", ".join(installed) or "none"
+            raise UnknownNameError(
+                f"No measured data are called {name!r}.{hint} Installed: {installed_names}; "
+                "or name a folder."
+            )
+    return {name: read_dataset(folder) for name, folder in folders.items()}
+
+
+def predictors(registry: Registry, dataset: Dataset, names: Sequence[str]) -> Iterator[str]:
+    """Yield who is asked about a dataset: those named, or else every rule and its solvers."""
+    rules, solvers = registry.predictors, {**registry.solvers, **registry.families}
+    for name in names:
+        if name not in rules and name not in solvers:
+            hint = did_you_mean(name, {**rules, **solvers})
+            raise UnknownNameError(
+                f"No solver or predictor is called {name!r}.{hint} See parcast list solvers and "
+                "parcast list predictors."
+            )
+        yield name
+    if not names:
+        yield from rules if dataset.calibrating and dataset.blind else ()
+        if dataset.modeling is not None:
+            yield from (name for name in dataset.modeling.solvers if name in solvers)
+
+
+def score(registry: Registry, dataset: Dataset, name: str, spec: str = "") -> Score:
+    """Ask a predictor about a dataset. It gets the question, which has no blind value in it."""
+    question = dataset.question()
+    begin = time.process_time()
+    answered = _predictions(_predict(registry, name), question)
+    spent = time.process_time() - begin
+    measured = (*dataset.calibrating, *dataset.blind)
+    seen = len(dataset.calibrating)
+    answers = tuple(
+        Answer(item, prediction, blind=index >= seen)
+        for index, (item, prediction) in enumerate(zip(measured, answered, strict=True))
+    )
+    return Score(
+        dataset=dataset,
+        spec=spec or dataset.name,
+        predictor=name,
+        answers=answers,
+        cpu_seconds=spent,
+        question=question_digest(question),
+        predictions=predictions_digest(question, name, answered),
+    )
+
+
+def _predict(registry: Registry, name: str) -> Predict:
+    if name in registry.predictors:
+        return load(registry.predictors[name].target)  # type: ignore[no-any-return]
+    return lambda question: predict_by(registry, name, question)
+
+
+def _predictions(predict: Predict, question: Question) -> list[Prediction]:
+    """Return the answer to every point; a predictor that fails has failed at all of them."""
+    count = len(question.points)
+    try:
+        answered = list(predict(question))
+    except Exception as error:  # noqa: BLE001  (a plugin may fail in any way)
+        sentence = str(error) if isinstance(error, ParcastError) else repr(error)
+        return [Prediction(status=Status.FAILED, message=sentence)] * count
+    if len(answered) != count:
+        message = f"{len(answered)} predictions for {count} points"
+        return [Prediction(status=Status.FAILED, message=message)] * count
+    return answered
+
+
+def question_digest(question: Question) -> str:
+    """Return the SHA-256 of all that a predictor gets."""
+    return _digest({
+        "dataset": question.dataset,
+        "counts": question.counts,
+        "calibrating": [_stated(item) for item in question.calibrating],
+        "points": [_point(point) for point in question.points],
+        "units": dict(question.units),
+        "modeling": None if question.modeling is None else attrs.asdict(question.modeling),
+        "files": _files(question.folder) if question.modeling else {},
+    })  # fmt: skip
+
+
+def predictions_digest(question: Question, name: str, answered: Sequence[Prediction]) -> str:
+    """Return the SHA-256 of a predictor's answers and of what it was asked."""
+    rows = [
+        [_point(point), prediction.time, sorted(prediction.quantiles.items()), prediction.message]
+        for point, prediction in zip(question.points, answered, strict=True)
+    ]
+    return _digest([question_digest(question), name, rows])
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _stated(item: Measured) -> list[Any]:
+    return [_point(item.point), item.seconds, item.low, item.high, item.bottleneck]
+
+
+def _point(point: Point) -> list[Any]:
+    return [point.series, point.size, point.work, dict(point.facts)]
+
+
+def _files(folder: Path | None) -> Mapping[str, str]:
+    """Return the digests of the workloads and machines of a dataset."""
+    if folder is None:
+        return {}
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in ("dataset.toml", "points.csv")
+    }
+
+
+def distances(scored: Score) -> list[float | None]:
+    """Return of each answer its size over the largest of its series that calibrates."""
+    largest: dict[str, float] = {}
+    for item in scored.dataset.calibrating:
+        name, size = item.point.series, item.point.size
+        largest[name] = max(size, largest.get(name, size))
+    points = [answer.measured.point for answer in scored.answers]
+    return [
+        point.size / largest[point.series] if point.series in largest else None for point in points
+    ]

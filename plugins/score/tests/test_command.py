@@ -1,0 +1,105 @@
+"""The command: tables, files, points, bad input, and the same answers twice."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from parcast.cli import main
+
+SCOREBOARD = Path(__file__).parents[3] / "docs" / "scoreboard.md"
+RULES = ("clouds", "mlperf-storage", "mlperf-training", "sailor", "selene")
+
+
+@pytest.fixture
+def parcast(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*words):
+        code = main(list(words))
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize("suffix", [".md", ".json", ".html"])
+def test_two_runs_are_equal(parcast, tmp_path, suffix):
+    files = [tmp_path / f"{name}{suffix}" for name in ("first", "second")]
+    for file in files:
+        assert parcast("score", *RULES, "-o", str(file))[0] == 0
+    first, second = (file.read_text() for file in files)
+    assert first == second
+
+
+def test_each_score_is_what_its_own_command_prints(parcast):
+    _, out, _ = parcast("score", "sailor", "selene", "--json")
+    for score in json.loads(out)["scores"]:
+        code, alone, _ = parcast(*score["command"].split()[1:], "--json")
+        assert json.loads(alone)["scores"] == [score]
+        assert code == (0 if score["blind"]["answered"] + score["calibrated"]["answered"] else 1)
+
+
+def test_the_scoreboard_of_the_docs_is_what_the_command_writes(parcast, tmp_path):
+    """Of the datasets that rules answer; the others take longer (PARCAST_SCOREBOARD)."""
+    parcast("score", *RULES, "-o", str(tmp_path / "s.md"))
+    page = SCOREBOARD.read_text()
+    parts = re.split(r"^(?=## )", (tmp_path / "s.md").read_text(), flags=re.MULTILINE)
+    assert len(parts) == 1 + len(RULES)
+    for part in parts:
+        assert part.strip() in page, part.partition("\n")[0]
+
+
+def test_points_of_a_series(parcast):
+    code, out, _ = parcast("score", "selene", "-s", "ideal", "--series", "recompute=full")
+    assert code == 0
+    assert out.count("selene|gpt-train|recompute=full") == 2
+    assert "blind" in out
+    code, _, err = parcast("score", "selene", "-s", "ideal", "--series", "nothing")
+    assert (code, "no series of the datasets has this text" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("sailr", "No measured data are called 'sailr'. Did you mean 'sailor'?"),
+        ("sailor -s ideel", "No solver or predictor is called 'ideel'. Did you mean 'ideal'?"),
+        ("sailor -o x.pdf", "x.pdf: a scoreboard is written as .html, .json or .md."),
+        ("./nowhere", "nowhere is no folder"),
+        ("sailor -o /nowhere/x.md", "/nowhere/x.md cannot be written"),
+    ],
+)
+def test_bad_input_is_one_sentence(parcast, words, message):
+    code, out, err = parcast("score", *words.split())
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_a_dataset_of_ones_own(parcast, tmp_path):
+    folder = tmp_path / "mine"
+    code, out, _ = parcast("score", "init", str(folder))
+    assert (code, f"parcast score {folder}" in out) == (0, True)
+    table = folder / "dataset.toml"
+    text = table.read_text()
+    for key in ("summary", "source", "method"):
+        text = text.replace(f'{key} = ""', f'{key} = "x"')
+    table.write_text(text.replace('licence = ""', 'licence = "CC0-1.0"'))
+    points = folder / "points.csv"
+    points.write_text(points.read_text().replace("# stencil", "stencil"))
+    code, out, _ = parcast("score", str(folder), "--json")
+    (ideal, *_) = json.loads(out)["scores"]
+    assert (code, ideal["predictor"], ideal["blind"]["points"]) == (0, "ideal", 1)
+    assert ideal["command"] == f"parcast score {folder} -s ideal"
+
+
+def test_the_page_has_plots_and_no_outside(parcast, tmp_path):
+    parcast("score", "sailor", "-o", str(tmp_path / "s.html"))
+    page = (tmp_path / "s.html").read_text()
+    assert page.count("<svg") == 2
+    assert "Predicted against measured" in page
+    assert "Error by scale" in page
+    assert not re.search(r'(src|href)="(?!#|data:)', page)
+    assert "parcast score sailor -s ideal" in page
