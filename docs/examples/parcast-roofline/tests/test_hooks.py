@@ -14,9 +14,8 @@ from typer.testing import CliRunner
 from parcast import ParcastError, Query, Registry
 from parcast.comparison.lowering import lower
 from parcast.errors import FileError
-from parcast.plugins import warm
 from parcast.files import read_dataset
-from parcast.plugins import load
+from parcast.plugins import load, warm
 
 
 @pytest.fixture
