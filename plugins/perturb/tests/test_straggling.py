@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -104,3 +106,19 @@ def test_noise_alone_is_called_noise(tmp_path, capsys, monkeypatch):
         assert main(["perturb", "slowest", "t.trace"]) == 0
         called += "within their noise" in capsys.readouterr().out
     assert called >= 38
+
+
+@pytest.mark.parametrize("name", ["gloo-by-hand", "gloo-ddp"])
+def test_the_delay_of_a_recorded_rank_is_found_and_costs_what_it_cost(name, capsys):
+    """Every second step of rank 1 was delayed: what those lost beside their neighbors."""
+    folder = Path(__file__).parent / "files" / "straggling"
+    with (folder / f"{name}-steps.csv").open() as rows:
+        steps = [float(row["seconds"]) for row in csv.DictReader(rows)]
+    lost = [steps[n] - (steps[n - 1] + steps[n + 1]) / 2 for n in range(2, len(steps) - 1, 2)]
+    cost = np.mean(lost) * len(steps) / 2
+    assert main(["perturb", "slowest", str(folder / name), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["without"]) == ["1"]
+    assert (found["before"] - found["without"]["1"]) * found["tick"] == pytest.approx(
+        cost, rel=0.05
+    )
