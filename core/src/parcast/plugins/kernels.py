@@ -64,6 +64,11 @@ class Kernel:
         self._steps = 0
 
     @property
+    def loaded(self) -> bool:
+        """Whether the compiled form is there already."""
+        return self._loaded
+
+    @property
     def compiled(self) -> Callable[..., Any]:
         """The compiled form, loaded or made where it is not yet."""
         form = self._make()

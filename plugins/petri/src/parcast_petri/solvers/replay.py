@@ -13,13 +13,17 @@ from parcast.quantities import Replications, generator, replicate
 from parcast_petri.compilation import GAME
 from parcast_petri.kernel import layout as k
 from parcast_petri.nets.arrays import Arrays, Memory
-from parcast_petri.nets.token_game import Play
+from parcast_petri.nets.net import NetError
+from parcast_petri.nets.token_game import MOST_FIRINGS, Play
 from parcast_petri.options import SampledOptions
 from parcast_petri.programs.accounting import Records
 from parcast_petri.programs.background_net import BackgroundNet
 from parcast_petri.programs.nodes import InitialJobs, Renewals
 from parcast_petri.programs.round_robin import Slots
 from parcast_petri.programs.traffic import Source
+
+#: Longer runs are not played by the plain form.
+_MOST_PLAIN = 50_000
 
 #: Sets up a run: memory and random numbers.
 Prepare = Callable[[Memory, np.random.Generator], None]
@@ -49,6 +53,10 @@ class Replay:
         self.firings = self._firings = 0
         self._make_room(slots)
 
+    def _compile(self) -> None:
+        self.net_arrays = attrs.evolve(self.net_arrays, form="compiled")
+        self._make_room(self.memory.slots)
+
     def _make_room(self, slots: int) -> None:
         self.template = self.net_arrays.memory(slots=slots)
         self.memory = self.net_arrays.memory(slots=slots)
@@ -60,14 +68,22 @@ class Replay:
 
     def run(self, number: int) -> None:
         """Run the replication of this number; ``memory`` says what it came to."""
-        if self.net_arrays.form == "plain" and GAME.worth_compiling(self._firings):
-            self.net_arrays = attrs.evolve(self.net_arrays, form="compiled")
-            self._make_room(self.memory.slots)
+        plain = self.net_arrays.form == "plain"
+        if plain and (GAME.loaded or GAME.worth_compiling(self._firings)):
+            self._compile()
+            plain = False
         draw = generator(self.seed, number)
         self.memory.copy_from(self.template)
         self.prepare(self.memory, draw)
-        play = Play(self.net_arrays, draw, memory=self.memory)
-        play.end()
+        play = Play(self.net_arrays, draw, _MOST_PLAIN if plain else MOST_FIRINGS, self.memory)
+        try:
+            play.end()
+        except NetError:
+            if not plain or play.firings < _MOST_PLAIN:
+                raise
+            self._compile()
+            self.run(number)
+            return
         if play.memory is not self.memory:  # it has grown
             self.memory = play.memory
             self.template = self.net_arrays.memory(slots=self.memory.slots)
