@@ -35,6 +35,7 @@ PAGES = [
     "plugins.md",
     "studies.md",
     "tutorial.md",
+    "../plugins/scaling/README.md",
     "../plugins/spmd/README.md",
     *(f"how-to/{name}.md" for name in HOW_TO),
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -26,10 +25,15 @@ _ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 
 def is_accounting(text: str) -> bool:
     """Tell whether the first line names the columns of sacct."""
-    heads = {
-        word.strip().lower() for word in re.split(r"[|,;\t]", text.lstrip().partition("\n")[0])
-    }
+    lines = _lines(text)
+    heads = {word.strip().lower() for word in re.split(r"[|,;\t]", lines[0][1])} if lines else set()
     return "jobid" in heads and bool(heads & {"elapsed", "elapsedraw"})
+
+
+def _lines(text: str) -> list[tuple[int, str]]:
+    """Return the lines that are neither empty nor comments, with their numbers."""
+    lines = enumerate(text.splitlines(), 1)
+    return [(n, line) for n, line in lines if line.strip() and not line.startswith("#")]
 
 
 def read_accounting(text: str, where: str) -> tuple[tuple[Run, ...], str, tuple[str, ...]]:
@@ -40,8 +44,8 @@ def read_accounting(text: str, where: str) -> tuple[tuple[Run, ...], str, tuple[
     FileError
         If no column says how large jobs were, or a time is none.
     """
-    delimiter = max("|,;\t", key=text.lstrip().partition("\n")[0].count)
-    rows = list(csv.DictReader(io.StringIO(text.lstrip()), delimiter=delimiter))
+    numbers, lines = zip(*_lines(text), strict=True)
+    rows = list(csv.DictReader(lines, delimiter=max("|,;\t", key=lines[0].count)))
     heads = {name.strip().lower(): name for name in rows[0] if name} if rows else {}
     size = next(((name, unit) for name, unit in _SIZES if name in heads), None)
     if size is None:
@@ -50,7 +54,7 @@ def read_accounting(text: str, where: str) -> tuple[tuple[Run, ...], str, tuple[
             "sacct --parsable2 --format=JobID,State,NNodes,Elapsed"
         )
     runs, left = [], Counter[str]()
-    for number, row in enumerate(rows, 2):
+    for number, row in zip(numbers[1:], rows, strict=True):
         values = {name: (row.get(head) or "").strip() for name, head in heads.items()}
         place = f"{where}:{number}"
         if "." in values["jobid"]:
@@ -66,10 +70,13 @@ def read_accounting(text: str, where: str) -> tuple[tuple[Run, ...], str, tuple[
 
 
 def _remarks(left: Counter[str]) -> list[str]:
-    remarks = [f"{count} jobs are left out: {state}" for state, count in left.items()]
+    remarks = [
+        f"left out: {count} {'job' if count == 1 else 'jobs'} with state {state}"
+        for state, count in left.items()
+    ]
     if left["timeout"]:
         remarks.append(
-            "jobs that ran into their limit took longer than it: true quantiles are higher"
+            "jobs that ran into their limit would have taken longer: true quantiles are higher"
         )
     return remarks
 

@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast_scaling.discrepancy import Discrepancy, Observed
 from parcast_scaling.mechanisms import Floats
 from parcast_scaling.particles import Particles, relative_parts
 from parcast_scaling.prior import Prior
@@ -24,30 +25,43 @@ _MOVES = 6
 
 
 @attrs.frozen(kw_only=True)
-class Observed:
-    """Measured sizes, a row for each: the mean logarithm of its times, and how sure that is."""
-
-    p: Floats
-    n: Floats
-    logs: Floats  #: of seconds, a mean of the repeats
-    variance: Floats  #: of these, by the repeats
-    noise: float  #: standard deviation of one run's logarithm
-
-
-@attrs.frozen(kw_only=True)
 class Posterior:
     """Particles in proportion to their evidence, and the scale of each."""
 
     particles: Particles
-    scale: Floats  #: logarithm of seconds at the reference
-    reference: tuple[float, float]  #: p and n there
+    scale: Floats  #: logarithm of seconds at the reference, the largest measured size
+    discrepancy: Discrepancy
     evidence: float  #: logarithm of the marginal likelihood
 
     def parts(self, p: Floats, n: Floats) -> Floats:
         """Return the seconds of each term, shape (particles, points, terms)."""
-        parts = relative_parts(self.particles, p, n, self.reference)
+        parts = relative_parts(self.particles, p, n, self.discrepancy.observed.reference)
         seconds: Floats = np.exp(self.scale)[:, None, None] * parts
         return seconds
+
+    def drift(self, p: Floats, n: Floats, rng: np.random.Generator) -> Floats:
+        """Return draws of how far the truth lies off each explanation, logarithms.
+
+        Its shape is (particles, points). Beyond the largest measured p the time may jump upwards,
+        at one place in each draw.
+        """
+        observed, prior = self.discrepancy.observed, self.discrepancy.prior
+        residuals = _residuals(self.particles, observed) - self.scale[:, None]
+        drift = self.discrepancy.drift(residuals, self.particles.level, p, n, rng)
+        above = np.maximum(np.log2(p / observed.p.max()), 0)
+        place = rng.exponential(1 / prior.jump, len(drift))
+        size = np.abs(rng.standard_normal(len(drift))) * prior.jump_size
+        jumped: Floats = drift + np.where(place[:, None] < above[None], size[:, None], 0.0)
+        return jumped
+
+    def scatter(self) -> Floats:
+        """Return the standard deviation of single sizes about the curve, by particle."""
+        deviations: Floats = self.discrepancy.deviations[self.particles.level, 0]
+        return deviations
+
+    def take(self, rows: NDArray[np.int64]) -> Posterior:
+        """Return those particles."""
+        return attrs.evolve(self, particles=self.particles.take(rows), scale=self.scale[rows])
 
 
 def infer(
@@ -66,10 +80,9 @@ def infer(
     particles
         How many are followed; 3000 where it is not stated.
     """
-    last = int(np.lexsort((observed.n, observed.p))[-1])
-    reference = (float(observed.p[last]), float(observed.n[last]))
-    explanations = prior.draw(particles or PARTICLES, observed.noise, rng)
-    logs = _likelihood(explanations, observed, reference)
+    discrepancy = Discrepancy(observed=observed, prior=prior)
+    explanations = prior.draw(particles or PARTICLES, rng)
+    logs = _likelihood(explanations, discrepancy)
     heat, evidence = 0.0, 0.0
     while heat < 1:
         step = _next_step(logs, 1 - heat)
@@ -79,45 +92,25 @@ def infer(
         rows = _resample(weights, rng)
         explanations, logs = explanations.take(rows), logs[rows]
         for _ in range(_MOVES):
-            explanations, logs = _move(explanations, logs, heat, observed, reference, prior, rng)
+            explanations, logs = _move(explanations, logs, heat, discrepancy, rng)
+    residuals = _residuals(explanations, observed)
     return Posterior(
         particles=explanations,
-        scale=_scale(explanations, observed, reference, rng),
-        reference=reference,
+        scale=discrepancy.scale(residuals, explanations.level, rng),
+        discrepancy=discrepancy,
         evidence=evidence,
     )
 
 
-def _residuals(
-    particles: Particles, observed: Observed, reference: tuple[float, float]
-) -> tuple[Floats, Floats]:
-    """Return measured less explained logarithms, and the weight of each."""
-    sums = relative_parts(particles, observed.p, observed.n, reference).sum(axis=-1)
-    residuals = observed.logs[None] - np.log(np.maximum(sums, 1e-300))  # no time at all
-    weights = 1 / (observed.variance[None] + np.exp(2 * particles.misfit)[:, None])
-    return residuals, weights
+def _residuals(particles: Particles, observed: Observed) -> Floats:
+    """Return measured less explained logarithms, shape (particles, sizes)."""
+    sums = relative_parts(particles, observed.p, observed.n, observed.reference).sum(axis=-1)
+    residuals: Floats = observed.logs[None] - np.log(np.maximum(sums, 1e-300))  # no time at all
+    return residuals
 
 
-def _likelihood(particles: Particles, observed: Observed, reference: tuple[float, float]) -> Floats:
-    """Return logarithms, the scale integrated out under a flat prior of its logarithm."""
-    residuals, weights = _residuals(particles, observed, reference)
-    total = weights.sum(axis=1)
-    squares = (weights * residuals**2).sum(axis=1) - (weights * residuals).sum(axis=1) ** 2 / total
-    logs: Floats = 0.5 * (np.log(weights).sum(axis=1) - np.log(total) - squares)
-    return logs
-
-
-def _scale(
-    particles: Particles,
-    observed: Observed,
-    reference: tuple[float, float],
-    rng: np.random.Generator,
-) -> Floats:
-    residuals, weights = _residuals(particles, observed, reference)
-    total = weights.sum(axis=1)
-    scale: Floats = (weights * residuals).sum(axis=1) / total
-    scale += rng.standard_normal(len(scale)) / np.sqrt(total)
-    return scale
+def _likelihood(particles: Particles, discrepancy: Discrepancy) -> Floats:
+    return discrepancy.likelihood(_residuals(particles, discrepancy.observed), particles.level)
 
 
 def _next_step(logs: Floats, left: float) -> float:
@@ -148,13 +141,11 @@ def _move(
     particles: Particles,
     logs: Floats,
     heat: float,
-    observed: Observed,
-    reference: tuple[float, float],
-    prior: Prior,
+    discrepancy: Discrepancy,
     rng: np.random.Generator,
 ) -> tuple[Particles, Floats]:
     """Return particles after one step of Metropolis each."""
-    proposed, ratio = prior.propose(particles, observed.noise, rng)
-    new = _likelihood(proposed, observed, reference)
+    proposed, ratio = discrepancy.prior.propose(particles, rng)
+    new = _likelihood(proposed, discrepancy)
     accept = np.log(rng.random(len(logs))) < heat * (new - logs) + ratio
     return particles.where(accept, proposed), np.where(accept, new, logs)

@@ -10,9 +10,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast_scaling.evidence import Observed, Posterior, infer
+from parcast_scaling.discrepancy import Observed
+from parcast_scaling.evidence import Posterior, infer
 from parcast_scaling.mechanisms import BINDING, WORK, Floats
-from parcast_scaling.predictive import drifts
 from parcast_scaling.prior import Prior
 from parcast_scaling.times import Run, as_runs, check, observe
 
@@ -102,7 +102,8 @@ def curves(
     if bound is not None:
         posterior = _within(posterior, observed, bound, rng)
     seconds = posterior.parts(p, n)
-    scatter, drift = drifts(posterior, observed, prior, p, n, rng)
+    drift = posterior.drift(p, n, rng)
+    scatter = posterior.scatter()[:, None] * rng.standard_normal(drift.shape)
     logs = np.log(np.maximum(seconds.sum(axis=-1), 1e-300))
     low = np.log(np.maximum(bound(p, n), 1e-300))[None] if bound is not None else -np.inf
     at, size = observed.p[:1], observed.n[:1]
@@ -128,10 +129,7 @@ def _within(
     rows = np.flatnonzero(slow)
     if len(rows) == 0:
         return posterior
-    rows = rng.choice(rows, len(slow))
-    return attrs.evolve(
-        posterior, particles=posterior.particles.take(rows), scale=posterior.scale[rows]
-    )
+    return posterior.take(rng.choice(rows, len(slow)))
 
 
 def predict(points: Iterable[Any], query: Iterable[Any], *, seed: int = SEED) -> tuple[Band, ...]:
@@ -197,7 +195,7 @@ def forecast(
     together = np.concatenate([sizes, grid])
     drawn, posterior = curves(observed, together, work(together), seed=seed, bound=bound)
     curve = _columns(drawn, slice(0, len(sizes)))
-    misfit = float(np.median(np.exp(posterior.particles.misfit)))
+    misfit = float(np.median(posterior.scatter()))
     return Forecast(
         where=where,
         runs=tuple(runs),

@@ -19,11 +19,11 @@ class Particles:
     sizes: Floats  #: logarithms of unnormalized shares, shape (particles, terms)
     divided: Floats  #: the exponent a of p in the divided work
     crowded: Floats  #: the exponent b of p in the contention
-    misfit: Floats  #: logarithm of the standard deviation about the sum, in logarithms of seconds
+    level: NDArray[np.int64]  #: of the scatter and the drift about the sum of terms
 
     def __len__(self) -> int:
         """Return how many."""
-        return len(self.misfit)
+        return len(self.level)
 
     def take(self, rows: NDArray[np.int64]) -> Particles:
         """Return those rows."""
@@ -32,7 +32,7 @@ class Particles:
             sizes=self.sizes[rows],
             divided=self.divided[rows],
             crowded=self.crowded[rows],
-            misfit=self.misfit[rows],
+            level=self.level[rows],
         )
 
     def where(self, better: Bools, others: Particles) -> Particles:
@@ -43,15 +43,20 @@ class Particles:
             sizes=np.where(column, others.sizes, self.sizes),
             divided=np.where(better, others.divided, self.divided),
             crowded=np.where(better, others.crowded, self.crowded),
-            misfit=np.where(better, others.misfit, self.misfit),
+            level=np.where(better, others.level, self.level),
         )
 
     def shares(self) -> Floats:
         """Return the share of each term at the reference, shape (particles, terms)."""
-        top = np.where(self.has, self.sizes, -np.inf).max(axis=1, keepdims=True)
-        parts = np.where(self.has, np.exp(self.sizes - top), 0.0)
-        shares: Floats = parts / parts.sum(axis=1, keepdims=True)
-        return shares
+        return shares(self.has, self.sizes)
+
+
+def shares(has: Bools, sizes: Floats) -> Floats:
+    """Return the share of each term that is there, from logarithms of their sizes."""
+    top = np.where(has, sizes, -np.inf).max(axis=1, keepdims=True)
+    parts = np.where(has, np.exp(sizes - top), 0.0)
+    normalized: Floats = parts / parts.sum(axis=1, keepdims=True)
+    return normalized
 
 
 def relative_parts(

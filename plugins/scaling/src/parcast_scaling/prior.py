@@ -7,54 +7,55 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast_scaling.mechanisms import MECHANISMS, Floats
-from parcast_scaling.particles import Bools, Particles
+from parcast_scaling.particles import Bools, Particles, shares
 
 _TERMS = len(MECHANISMS)
 
 #: How often each kind of step is proposed.
-_STEPS = (0.45, 0.2, 0.15, 0.08, 0.06, 0.06)
+_STEPS = (0.42, 0.18, 0.14, 0.08, 0.06, 0.12)
+
+#: Where scatter and drift are tried, in standard deviations of their logarithm.
+_NODES = np.linspace(-2.0, 3.5, 10)
 
 
 @attrs.frozen(kw_only=True)
 class Prior:
     """What holds of codes in general."""
 
-    misfit: float = 0.03  #: median standard deviation of times about any sum of terms, relative
-    misfit_spread: float = 0.8  #: of its logarithm
+    scatter: float = 0.02  #: median standard deviation of single sizes about a curve, relative
+    scatter_spread: float = 0.9  #: of its logarithm
+    noise_part: float = 0.4  #: scatter is at least about this part of one run's noise
+    drift: float = 0.03  #: median standard deviation over one doubling, relative
+    drift_spread: float = 1.0  #: of its logarithm
+    drift_of_noise: float = 0.4  #: which part of one run's noise adds to it
+    shift: float = 0.7  #: how much larger drift is where nothing is divided work, in its spread
+    roughness: float = 0.88  #: the drift over d doublings is as d to this power
     divided_spread: float = 0.05  #: of the divided work's exponent about 1
-    crowded: float = 0.7  #: median of the contention's exponent
-    crowded_spread: float = 0.5  #: of its logarithm
-    noise_floor: float = 0.5  #: the misfit is at least about this part of one run's noise
-    drift: float = 0.04  #: standard deviation of the logarithm one doubling beyond what is measured
-    drift_of_misfit: float = 1.5  #: what the misfit adds to it
-    drift_of_shared: float = 0.08  #: what is added where no time is divided work
-    rise: float = 0.3  #: how much likelier that makes it longer, in standard deviations
-    drift_growth: float = 1.4  #: with the doublings, as a power
-    tails: float = 4.0  #: degrees of freedom of the drift
-    jump: float = 0.03  #: chance of a jump upwards in each doubling
-    jump_size: float = 0.6  #: its standard deviation, of the logarithm
+    crowded: float = 0.9  #: median of the contention's exponent
+    crowded_spread: float = 0.45  #: of its logarithm
+    jump: float = 0.04  #: chance of a jump upwards in each doubling
+    jump_size: float = 0.4  #: its standard deviation, of the logarithm
     weights: tuple[float, ...] = tuple(term.weight for term in MECHANISMS)
     chances: tuple[float, ...] = tuple(term.chance for term in MECHANISMS)
 
-    def draw(self, count: int, noise: float, rng: np.random.Generator) -> Particles:
+    def draw(self, count: int, rng: np.random.Generator) -> Particles:
         """Return explanations drawn from it."""
         has = rng.random((count, _TERMS)) < np.array(self.chances)
         has[~has.any(axis=1), 0] = True
+        sizes = self._sizes(count, rng)
         return Particles(
             has=has,
-            sizes=self._sizes(count, rng),
+            sizes=sizes,
             divided=1 + self.divided_spread * rng.standard_t(3, count),
             crowded=self.crowded * np.exp(self.crowded_spread * rng.standard_normal(count)),
-            misfit=self._center(noise) + self.misfit_spread * rng.standard_normal(count),
+            level=self._levels(shares(has, sizes)[:, 0], rng),
         )
 
-    def propose(
-        self, particles: Particles, noise: float, rng: np.random.Generator
-    ) -> tuple[Particles, Floats]:
+    def propose(self, particles: Particles, rng: np.random.Generator) -> tuple[Particles, Floats]:
         """Return a step from each explanation, and the logarithm of how the prior takes to it.
 
         A step changes one share, has a term come or go, lets one take the place of another, or
-        changes an exponent or the misfit.
+        changes an exponent, or draws anew how far off times are.
         """
         count = len(particles)
         kind = rng.choice(len(_STEPS), count, p=_STEPS)
@@ -74,12 +75,15 @@ class Prior:
         ratio += _normal_ratio(
             np.log(particles.crowded), np.log(crowded), np.log(self.crowded), self.crowded_spread
         )
-        misfit = particles.misfit + np.where(kind == 5, 0.5 * rng.standard_normal(count), 0.0)
-        ratio += _normal_ratio(particles.misfit, misfit, self._center(noise), self.misfit_spread)
+        everywhere = np.ones(count)  # drawn as for divided work alone, which the ratio corrects
+        level = np.where(kind == 5, self._levels(everywhere, rng), particles.level)
+        ratio += self._drift_logs(particles.level, everywhere) - self._drift_logs(level, everywhere)
         none = ~step.has.any(axis=1)
         step.has[none, 0] = True
+        ratio += self._drift_logs(level, shares(step.has, step.sizes)[:, 0])
+        ratio -= self._drift_logs(particles.level, particles.shares()[:, 0])
         proposed = Particles(
-            has=step.has, sizes=step.sizes, divided=divided, crowded=crowded, misfit=misfit
+            has=step.has, sizes=step.sizes, divided=divided, crowded=crowded, level=level
         )
         return proposed, np.where(none, -np.inf, ratio)
 
@@ -125,8 +129,35 @@ class Prior:
         odds: Floats = np.log(chances / (1 - chances))
         return odds
 
-    def _center(self, noise: float) -> float:
-        return float(np.log(np.hypot(self.misfit, self.noise_floor * noise)))
+    def deviations(self, noise: float) -> tuple[Floats, Floats]:
+        """Return the standard deviations of scatter and of drift that are tried."""
+        scatter = np.hypot(self.scatter, self.noise_part * noise)
+        drift = np.hypot(self.drift, self.drift_of_noise * noise)
+        return (
+            scatter * np.exp(self.scatter_spread * _NODES),
+            drift * np.exp(self.drift_spread * _NODES),
+        )
+
+    def _levels(self, divided: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return draws of which scatter and drift, for a share of divided work each."""
+        drawn = []
+        for logs in (self._node_logs(np.ones_like(divided)), self._node_logs(divided)):
+            edges = np.cumsum(np.exp(logs), axis=1)
+            below = rng.random(len(logs))[:, None] > edges
+            drawn.append(np.minimum(below.sum(axis=1), len(_NODES) - 1))
+        level: NDArray[np.int64] = drawn[0] * len(_NODES) + drawn[1]
+        return level
+
+    def _drift_logs(self, level: NDArray[np.int64], divided: Floats) -> Floats:
+        """Return the logarithm of the probability of the drift."""
+        logs: Floats = self._node_logs(divided)[np.arange(len(level)), level % len(_NODES)]
+        return logs
+
+    def _node_logs(self, divided: Floats) -> Floats:
+        """Return the logarithm of the probability of each node, shape (particles, nodes)."""
+        logs = -0.5 * (_NODES[None] - self.shift * (1 - divided)[:, None]) ** 2
+        normalized: Floats = logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))
+        return normalized
 
     def _sizes(self, count: int, rng: np.random.Generator) -> Floats:
         weights = np.array(self.weights)

@@ -11,7 +11,7 @@ import attrs
 from parcast.comparison import read_table
 from parcast.errors import FileError, UnitError, did_you_mean, shorten
 from parcast.files import read_text
-from parcast.quantities import parse_quantity
+from parcast.quantities import parse_quantity, to_base
 from parcast_scaling.accounting import is_accounting, read_accounting
 from parcast_scaling.times import Run
 
@@ -116,14 +116,11 @@ def _run(place: str, row: Mapping[str, Any], size: str, time: str) -> Run:
 def _number(place: str, name: str, row: Mapping[str, Any], unit: str = "") -> float:
     value = row[name]
     try:
-        text = value.item() if hasattr(value, "item") else value
-        return (
-            float(parse_quantity(text, unit).value) if unit else float(parse_quantity(text).value)
-        )
+        plain = value.item() if hasattr(value, "item") else value
+        return to_base(plain, unit) if unit else parse_quantity(plain).value
     except (UnitError, ValueError) as error:
-        raise FileError(
-            f"{place}: {name} = {shorten(repr(value))}: {shorten(error, 200)}"
-        ) from None
+        reason = shorten(error, 200)
+        raise FileError(f"{place}: {name} = {shorten(repr(value))}: {reason}") from None
 
 
 def read_extrap_text(text: str, where: str) -> list[tuple[str, Mapping[str, Any]]]:

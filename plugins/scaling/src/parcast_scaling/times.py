@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import FileError
-from parcast_scaling.evidence import Observed
+from parcast_scaling.discrepancy import Observed
 
 #: Distinct sizes that a person gets an answer from.
 NEEDED = 3

@@ -1,0 +1,189 @@
+"""``parcast scaling`` of times and ``parcast walltime``, as they are typed."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parcast.cli import app as command
+from parcast_scaling.times import Run
+from parcast_scaling.walltime import walltime
+from parcast_scaling.worth import worth_measuring
+
+TIMES = "p,time\n" + "".join(
+    f"{p},{seconds}\n"
+    for p, several in {4: (100, 103), 8: (52, 51), 16: (28.5, 28), 32: (17, 16.6)}.items()
+    for seconds in several
+)
+
+
+@pytest.fixture
+def run(registry, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(command, "Registry", lambda: registry)
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(TIMES)
+
+    def call(*arguments):
+        return command.main(list(arguments)), *capsys.readouterr()
+
+    return call
+
+
+def test_a_table_of_times_becomes_a_curve(run):
+    code, out, err = run("scaling", "t.csv", "--to", "128")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].startswith("t.csv: 8 runs at p = 4, 8, 16, 32; one run varies by 2.2 %")
+    assert [line.split()[0] for line in lines[3:9]] == ["4", "8", "16", "32", "64", "128"]
+    assert "knee: p = " in out
+
+
+def test_the_json_has_what_is_printed(run):
+    code, out, _ = run("scaling", "t.csv", "-p", "64,128", "--json")
+    answer = json.loads(out)
+    assert code == 0
+    assert [band["p"] for band in answer["bands"]] == [64, 128]
+    assert answer["schema"] == 1
+    first, second = answer["bands"]
+    assert first["low90"] < first["median"] < first["high90"]
+    assert second["high90"] / second["low90"] > first["high90"] / first["low90"]
+    assert len(answer["runs"]) == 8
+
+
+def test_a_size_that_is_held_out_is_predicted_without_it(run):
+    with_all = json.loads(run("scaling", "t.csv", "-p", "32", "--json")[1])
+    code, out, _ = run("scaling", "t.csv", "-p", "32", "--hold-out", "32", "--json")
+    without = json.loads(out)
+    assert code == 0
+    assert {run["p"] for run in without["left_out"]} == {32}
+    widths = [
+        np.log(answer["bands"][0]["high90"] / answer["bands"][0]["low90"])
+        for answer in (with_all, without)
+    ]
+    assert widths[1] > 1.5 * widths[0]
+    assert (
+        "p=32 left out: 17 s, inside the 90 % band"
+        in run("scaling", "t.csv", "--to", "64", "--hold-out", "32")[1]
+    )
+
+
+class _Numbers(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.titles, self.open = [], [], ""
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.open = tag
+
+    def handle_data(self, data):
+        if self.open == "title":
+            self.titles.append(data)
+
+
+def test_the_plot_is_one_page_with_hover_that_needs_no_network(run):
+    code, _, err = run("scaling", "t.csv", "--to", "128", "-o", "t.html")
+    assert (code, err) == (0, "")
+    text = Path("t.html").read_text()
+    page = _Numbers()
+    page.feed(text)
+    assert page.tags.count("svg") == 1
+    assert page.tags.count("polygon") == 2  # both bands
+    assert sum(title.startswith("measured at p=") for title in page.titles) == 8
+    assert sum("binds (" in title for title in page.titles) == 6
+    assert any(title.startswith("knee at ") for title in page.titles)
+    assert "http" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["t.csv", "--to", "16"], "--to 16: times are measured to p=32; write a larger p"),
+        (["t.csv", "--to", "64", "-p", "64"], "-p 64 and --to 64: give one of them"),
+        (["t.csv", "--hold-out", "5"], "--hold-out 5: there is no run of it in t.csv"),
+        (["t.csv", "--hold-out", "4,8"], "times at 2 values of p (16, 32) tell no curve"),
+        (["t.csv", "--on", "m.toml"], "what a machine needs at least is known from amounts"),
+        (["a.csv", "--to", "64"], "--to is about times, and a.csv has none"),
+        (["a.csv", "--weak"], "--weak is about times, and a.csv has none"),
+    ],
+)
+def test_bad_questions_are_one_sentence(run, arguments, sentence):
+    Path("a.csv").write_text("p,bytes\n4,1\n8,2\n16,4\n")
+    code, out, err = run("scaling", *arguments)
+    assert code == 2
+    assert out == ""
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+def test_no_time_is_less_than_the_machine_needs(run):
+    """A code that is all computation, at 1 GFLOP/s: beyond what is measured it stays so."""
+    rows = "".join(f"{p},{8e9 / p / 1e9},{8e9 / p}\n" for p in (1, 2, 4, 8))
+    Path("w.csv").write_text("p,time,flops\n" + rows)
+    Path("m.toml").write_text(
+        'name = "m"\n[processor]\nrate = "1 GFLOP/s"\n[network]\nstartup = "1 us"\n'
+        'bandwidth = "1 GB/s"\n[storage]\ndisks = 1\n'
+    )
+    free = json.loads(run("scaling", "w.csv", "-p", "64", "--json")[1])["bands"][0]
+    code, out, _ = run("scaling", "w.csv", "-p", "64", "--on", "m.toml", "--json")
+    bound = json.loads(out)["bands"][0]
+    assert code == 0
+    assert free["low90"] < 8 / 64
+    assert bound["low90"] >= 8 / 64 * (1 - 1e-9)
+    Path("w.csv").write_text("p,time,flops\n" + rows.replace("\n", "\n").replace("8.0,", "4.0,"))
+    code, _, err = run("scaling", "w.csv", "-p", "64", "--on", "m.toml")
+    assert code == 2
+    assert "w.csv:2: 4 s at p=1 is less than the 8 s of its amounts on m.toml" in err
+
+
+def test_the_limit_is_a_quantile_of_the_runs():
+    """Of a lognormal spread of 20 % about 1000/p the quantile is known."""
+    rng = np.random.default_rng(5)
+    runs = [Run(p, 1000 / p * np.exp(0.2 * rng.standard_normal())) for p in (2, 4, 8, 16)
+            for _ in range(60)]  # fmt: skip
+    answer = walltime(runs, 8.0, 0.95)
+    assert answer.limit.seconds == pytest.approx(125 * np.exp(1.645 * 0.2), rel=0.1)
+    assert answer.limit.killed == pytest.approx(0.05, abs=0.01)
+    longer = next(limit for limit in answer.others if limit.quantile == 0.99)
+    assert longer.unused > answer.limit.unused
+    assert longer.lost < answer.limit.lost
+
+
+def test_runs_of_one_size_suffice_where_there_are_many():
+    seconds = np.linspace(10, 20, 41)
+    answer = walltime([Run(8, float(x)) for x in seconds], 8.0, 0.9)
+    assert answer.limit.seconds == pytest.approx(19)
+
+
+def test_the_limit_is_printed_as_slurm_takes_it(run):
+    Path("s.txt").write_text(
+        "JobID|NNodes|Elapsed|State\n1|4|01:40:00|COMPLETED\n2|8|00:52:00|COMPLETED\n"
+        "3|16|00:28:30|COMPLETED\n4|32|00:17:00|COMPLETED\n5|32|00:20:00|TIMEOUT\n"
+    )
+    code, out, err = run("walltime", "--history", "s.txt", "-p", "16", "--quantile", "0.9")
+    assert (code, err) == (0, "")
+    assert out.startswith("s.txt: 4 runs, 1 of them at nodes=16\n\nask for 00:3")
+    assert "left out: 1 job with state timeout" in out
+    code, _, err = run("walltime", "--history", "s.txt", "-p", "16", "--quantile", "95")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--quantile 95: write a probability between 0 and 1" in err
+
+
+def test_too_few_jobs_tell_no_limit(run):
+    Path("s.txt").write_text("JobID|NNodes|Elapsed|State\n1|4|01:40:00|COMPLETED\n")
+    code, _, err = run("walltime", "--history", "s.txt", "-p", "4")
+    assert code == 2
+    assert "1 runs at p=4, and 1 values of p, tell no limit" in err
+
+
+def test_what_is_worth_measuring_narrows_the_band():
+    runs = [Run(p, 100 / p + 1) for p in (2, 4, 8, 16)]
+    first, second = worth_measuring(runs, 128, 2, seed=1)
+    assert first.after < first.before
+    assert first.p <= 64
+    assert second.before == pytest.approx(first.after, rel=0.35)
+    assert first.cost == pytest.approx(first.p * first.seconds / 3600)

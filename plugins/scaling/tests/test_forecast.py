@@ -1,0 +1,160 @@
+"""The curve beyond measured times: what is known is found, and what is not is wide."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from parcast.errors import FileError
+from parcast_scaling import predict
+from parcast_scaling.discrepancy import Observed
+from parcast_scaling.evidence import infer
+from parcast_scaling.forecast import forecast
+from parcast_scaling.mechanisms import BINDING, CONTENTION, MECHANISMS, WORK
+from parcast_scaling.prior import Prior
+from parcast_scaling.times import Run, as_runs, check, observe
+
+SIZES = (2, 4, 8, 16, 32, 64)
+
+
+def runs_of(time, sizes=SIZES, noise=0.0, repeats=1, seed=1):
+    rng = np.random.default_rng(seed)
+    return [
+        Run(float(p), float(time(float(p)) * math.exp(noise * rng.standard_normal())))
+        for p in sizes
+        for _ in range(repeats)
+    ]
+
+
+def test_divided_work_goes_on():
+    answer = forecast(runs_of(lambda p: 100 / p), [128, 256])
+    for band in answer.bands:
+        assert band.median == pytest.approx(100 / band.p, rel=0.12)
+        assert band.low90 < 100 / band.p < band.high90
+        assert band.low90 < band.low50 < band.median < band.high50 < band.high90
+    assert answer.bands[0].binds == WORK
+
+
+def test_contention_that_was_measured_is_named_and_bends_the_curve():
+    def time(p):
+        return 100 / p + 0.05 * p
+
+    answer = forecast(runs_of(time, (1, 2, 4, 8, 16, 32, 64, 128), 0.01, 3), [256, 512])
+    assert answer.bands[-1].binds == CONTENTION
+    assert answer.bands[-1].low90 < time(512) < answer.bands[-1].high90
+    # the rate's slope is 1/2 where 100/p = 3 (0.05 p)
+    assert answer.knee.median == pytest.approx(math.sqrt(100 / 0.15), rel=0.25)
+    assert answer.knee.binds == CONTENTION
+
+
+def test_a_flat_weak_series_with_its_work_is_no_knee():
+    points = [(p, 10.0, p) for p in SIZES]
+    (band,) = predict(points, [(128, 128)])
+    assert band.median == pytest.approx(10, rel=0.05)
+    assert band.efficiency == pytest.approx(1, rel=0.1)
+
+
+def test_times_in_another_unit_give_the_same_curve():
+    runs = runs_of(lambda p: 100 / p + 1)
+    slow = [Run(run.p, 60 * run.seconds) for run in runs]
+    for band, other in zip(predict(runs, [128]), predict(slow, [128]), strict=True):
+        assert other.median == pytest.approx(60 * band.median, rel=1e-6)
+        assert other.high90 == pytest.approx(60 * band.high90, rel=1e-6)
+
+
+def test_the_same_seed_gives_the_same_bands():
+    runs = runs_of(lambda p: 100 / p + 1, noise=0.05)
+    assert predict(runs, [128]) == predict(runs, [128])
+    assert predict(runs, [128]) != predict(runs, [128], seed=1)
+
+
+def test_bands_widen_with_the_distance_and_with_the_noise():
+    def widths(noise):
+        runs = runs_of(lambda p: 100 / p + 1, noise=noise, repeats=3)
+        return [band.high90 / band.low90 for band in predict(runs, [64, 128, 256, 512])]
+
+    calm, busy = widths(0.005), widths(0.4)
+    assert calm == sorted(calm)
+    assert busy[1] > 1.5 * calm[1]
+
+
+def test_a_series_that_follows_a_law_longer_has_the_narrower_band():
+    def width(sizes):
+        (band,) = predict(runs_of(lambda p: 100 / p, sizes, 0.01, 3), [4 * sizes[-1]])
+        return band.high90 / band.low90
+
+    assert width((1, *SIZES)) < 0.9 * width(SIZES[-3:])
+
+
+def test_where_nothing_is_measured_the_prior_comes_back():
+    """The steps leave the prior as it is: with times that say nothing it is found again."""
+    observed = Observed(
+        p=np.array([8.0, 16.0]),
+        n=np.ones(2),
+        logs=np.zeros(2),
+        variance=np.full(2, 1e12),
+        noise=0.03,
+    )
+    prior = Prior()
+    posterior = infer(observed, prior, np.random.default_rng(1), 6000)
+    particles = posterior.particles
+    drawn = prior.draw(60000, np.random.default_rng(2))
+    assert particles.has.mean(axis=0) == pytest.approx(drawn.has.mean(axis=0), abs=0.03)
+    assert particles.shares().mean(axis=0) == pytest.approx(drawn.shares().mean(axis=0), abs=0.02)
+    assert np.std(particles.divided) == pytest.approx(np.std(drawn.divided), rel=0.3)
+    assert np.log(particles.crowded).std() == pytest.approx(prior.crowded_spread, rel=0.1)
+    counts = [np.bincount(each.level, minlength=100) / len(each) for each in (particles, drawn)]
+    assert counts[0] == pytest.approx(counts[1], abs=0.02)
+
+
+def test_steps_keep_the_prior():
+    prior, rng = Prior(), np.random.default_rng(3)
+    particles = prior.draw(20000, rng)
+    before = particles.has.mean(axis=0), particles.shares().mean(axis=0)
+    for _ in range(60):
+        proposed, ratio = prior.propose(particles, rng)
+        particles = particles.where(np.log(rng.random(20000)) < ratio, proposed)
+    assert particles.has.mean(axis=0) == pytest.approx(before[0], abs=0.02)
+    assert particles.shares().mean(axis=0) == pytest.approx(before[1], abs=0.01)
+
+
+def test_drift_is_conditioned_on_what_was_measured():
+    """At a measured size the draws are near what was measured, whatever the sum of terms says."""
+    runs = [Run(p, seconds) for p, seconds in ((4, 100), (8, 52), (16, 40), (32, 17), (64, 9.5))]
+    for band in predict(runs, [4, 16, 64]):
+        seconds = next(run.seconds for run in runs if run.p == band.p)
+        assert band.low90 < seconds < band.high90
+
+
+def test_every_term_binds_as_one_kind():
+    terms = sorted(index for several in BINDING.values() for index in several)
+    assert terms == list(range(len(MECHANISMS)))
+    assert BINDING[WORK] == (0,)
+
+
+def test_repeats_are_known_better_than_single_runs():
+    single = observe([Run(4, 10), Run(8, 5)])
+    several = observe([Run(4, x) for x in (10, 10.1, 9.9, 10.05)] + [Run(8, 5)])
+    assert several.variance[0] < several.variance[1]
+    assert several.noise < single.noise
+
+
+@pytest.mark.parametrize(
+    ("points", "sentence"),
+    [
+        ([(4, 10), (8, 5)], "times at 2 values of p (4, 8) tell no curve; 3 are needed"),
+        ([(4, 10), (4, 11), (4, 9)], "times at 1 value of p (4) tell no curve"),
+        ([(4, 10), (8, 5), (16, 2600)], "is a factor of 520; if one of them is in another unit"),
+        ([(4, 10), (4, 10000), (8, 5), (16, 2.6)], "10000 s at p=4 beside 10 s at p=4"),
+        ([(4, 10), (8, 0), (16, 2)], "points[1]: time = 0 must be above 0"),
+        ([(4, 10), (8, math.inf), (16, 2)], "points[1]: time = inf must be above 0"),
+        ([(4, 10), (0, 1), (16, 2)], "points[1]: p = 0 must be above 0"),
+        ([(4, 10), (8,), (16, 2)], "points[1] has 1 values; write (p, seconds)"),
+    ],
+)
+def test_times_that_tell_no_curve_are_one_sentence(points, sentence):
+    with pytest.raises(FileError) as caught:
+        check(as_runs(points), "times.csv")
+    assert sentence in str(caught.value)
