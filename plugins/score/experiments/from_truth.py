@@ -10,6 +10,7 @@ import csv
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from math import prod
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -35,25 +36,94 @@ def clouds(rows: Iterable[Row]) -> Iterable[dict[str, Any]]:
             "application": row["application"],
             "scaling": row["scaling"],
             "processes": row["processes"],
-            "ranks_per_node": row["ranks_per_node"],
+            "nodes.cores": row["ranks_per_node"],
+            "ranks": row["ranks_per_node"],
+            "elements": f"{_elements(row):.12g}",
+            "machine": row["system"].partition("+")[0].replace("/", "-"),
             "parameters": row["parameters"],
         }
 
 
-def _cloud_work(row: Row) -> float:
+#: What an application says of how often each element is worked on.
+_OFTEN = {
+    "lammps-reax": ("steps",),
+    "minife": ("cg_iters",),
+    "kripke": ("groups", "quad", "iters"),
+}
+
+
+def _elements(row: Row) -> float:
+    """Return the atoms, unknowns, particles or zones of all processes."""
     stated = dict(part.partition("=")[::2] for part in row["parameters"].split(";"))
     match row["application"]:
         case "amg2023":
             return _product(stated["local"]) * float(row["processes"])
         case "lammps-reax":
-            return float(stated["atoms"]) * float(stated["steps"])
+            return float(stated["atoms"])
         case "minife":
-            return _product(stated["grid"]) * float(stated["cg_iters"])
+            return _product(stated["grid"])
         case "quicksilver":
             return float(stated["particles_per_rank"]) * float(row["processes"])
         case _:
-            zones = _product(stated["zones"]) * float(stated["groups"]) * float(stated["quad"])
-            return zones * float(stated["iters"])
+            return _product(stated["zones"])
+
+
+def _cloud_work(row: Row) -> float:
+    """Return the elements times all that is done with each."""
+    stated = dict(part.partition("=")[::2] for part in row["parameters"].split(";"))
+    return _elements(row) * prod(float(stated[name]) for name in _OFTEN.get(row["application"], ()))
+
+
+#: What LAMMPS reports of its loop, as means over ranks.
+_PARTS = ("pair", "neigh", "comm", "modify")
+
+
+def parts(rows: Iterable[Row]) -> Iterable[dict[str, Any]]:
+    """Yield what LAMMPS measured of the parts of its loop, at points with a known time."""
+    for row in rows:
+        part = row["metric"].removeprefix("avg_").removesuffix("_seconds")
+        if row["application"] == "lammps-reax" and part in _PARTS:
+            named = {"series": row["series"], "size": row["size"]}
+            yield {**named, "part": part, "seconds": row["median"]}
+
+
+def machines(rows: Iterable[Row]) -> Iterable[tuple[str, str]]:
+    """Yield machine files: latency of 8 bytes and bandwidth by OSU, at the fewest nodes."""
+    numbers: dict[str, dict[str, tuple[float, float]]] = defaultdict(dict)
+    for row in rows:
+        kind = row["application"].removesuffix("_hh")
+        size = {"osu_latency": "8", "osu_bw": "1048576"}.get(kind)
+        if row["role"] == "input" and size and row["message_bytes"] == size:
+            nodes, value = float(row["size"]), float(row["median"])
+            of_system = numbers[row["system"]]
+            of_system[kind] = min(of_system.get(kind, (nodes, value)), (nodes, value))
+    for system, measured in sorted(numbers.items()):
+        if "+" not in system:
+            name = system.replace("/", "-")
+            values = {kind: f"{value:g}" for kind, (_, value) in measured.items()}
+            nodes = {kind: f"{count:g}" for kind, (count, _) in measured.items()}
+            yield name, _MACHINE.format(name=name, system=system, values=values, nodes=nodes)
+
+
+_MACHINE = """\
+name = "{name}"
+summary = "{system}: its network as OSU measured it, and a core of one operation a nanosecond"
+source = "converged-computing/performance-study on GitHub, MIT licence"
+
+[processor]
+rate = "1 GFLOP/s"
+
+[network]
+startup = "{values[osu_latency]} us"
+bandwidth = "{values[osu_bw]} MB/s"
+contention = "none"
+
+[sources]
+"processor.rate" = "assumed: workloads are fitted, so that only work over rate counts"
+"network.startup" = "measured: osu_latency, 8 bytes, {nodes[osu_latency]} nodes"
+"network.bandwidth" = "measured: osu_bw, 1 MiB, {nodes[osu_bw]} nodes"
+"network.contention" = "assumed: workloads share the bandwidth among the ranks of a node"
+"""
 
 
 def _product(text: str) -> float:
@@ -164,18 +234,27 @@ SOURCES: Mapping[str, tuple[str, Callable[[Iterable[Row]], Iterable[dict[str, An
 }
 
 
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write a table."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+
+
 def main(folder: Path) -> None:
-    """Write ``points.csv`` of every dataset."""
+    """Write ``points.csv`` of every dataset, and what else the clouds have."""
     for name, (source, convert) in SOURCES.items():
         with (folder / source / "points.csv").open(encoding="utf-8") as file:
             points = merged(convert(csv.DictReader(file)))
-        path = HERE / name / "points.csv"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, list(points[0]), lineterminator="\n")
-            table.writeheader()
-            table.writerows(points)
+        write(HERE / name / "points.csv", points)
         print(f"{name}: {len(points)} points")
+    with (folder / "perfstudy" / "points.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    write(HERE / "clouds" / "parts.csv", list(parts(rows)))
+    for name, text in machines(rows):
+        (HERE / "clouds" / f"{name}.toml").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

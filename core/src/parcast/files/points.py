@@ -94,7 +94,7 @@ def _measured(
         for name, unit in units.items()
     }
     for name, unit in units.items():
-        if unit != TEXT and facts[name] is not None:
+        if unit not in (TEXT, "1") and facts[name] is not None:
             facts[name] *= factor_of(unit, place)
     if not row["series"]:
         raise FileError(f"{place}: series is empty; name the curve that the point belongs to")

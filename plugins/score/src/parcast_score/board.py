@@ -30,6 +30,7 @@ class Score:
     dataset: Dataset
     spec: str  #: the name or the folder by which the dataset is asked for
     predictor: str
+    by_solver: bool  #: whether a solver answered, of a workload on a machine
     answers: tuple[Answer, ...]
     cpu_seconds: float = attrs.field(eq=False)  #: the only number that differs from run to run
     question: str  #: digest of all that the predictor was given
@@ -111,6 +112,7 @@ def score(registry: Registry, dataset: Dataset, name: str, spec: str = "") -> Sc
         dataset=dataset,
         spec=spec or dataset.name,
         predictor=name,
+        by_solver=name not in registry.predictors,
         answers=answers,
         cpu_seconds=spent,
         question=question_digest(question),
@@ -180,7 +182,7 @@ def _files(folder: Path | None) -> Mapping[str, str]:
     return {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in ("dataset.toml", "points.csv")
+        if path.is_file() and path.name != "dataset.toml" and path.suffix != ".csv"
     }
 
 

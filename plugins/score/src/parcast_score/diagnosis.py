@@ -7,10 +7,12 @@ off each point (leave one out). The fact that so leaves least is what the model 
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterator, Sequence
 
 import attrs
 
+from parcast.errors import shorten
 from parcast_score.board import Score, distances
 from parcast_score.statistics import Answer, quantile
 
@@ -21,6 +23,12 @@ LIMIT = 0.10
 _WORTH = 0.25
 
 _FEWEST = 4
+
+#: The fact that all points share.
+ALL = "all points"
+
+#: How likely chance may find a fact among all, and how often it is tried.
+_CHANCE, _DRAWS = 0.05, 999
 
 #: A fact that leaves a larger share of the points alone says nothing of them.
 _ALONE = 0.25
@@ -36,7 +44,16 @@ class Missing:
     groups: tuple[tuple[str, float, int], ...]  #: value, bias, points; the largest biases first
 
     def __str__(self) -> str:
-        parts = ", ".join(f"{name} {100 * bias:+.3g} % ({n})" for name, bias, n in self.groups[:5])
+        if self.fact == ALL:
+            ((_, bias, count),) = self.groups
+            return (
+                f"all {count} points are off alike, by {100 * bias:+.3g} %: without what the "
+                f"others have in common the median is {100 * self.after:.3g} %, not "
+                f"{100 * self.before:.3g} %"
+            )
+        parts = ", ".join(
+            f"{shorten(name, 40)} {100 * bias:+.3g} % ({n})" for name, bias, n in self.groups[:5]
+        )
         further = ", ..." if len(self.groups) > 5 else ""
         return (
             f"what is missing goes by {self.fact}: without the error that others of the same "
@@ -56,70 +73,105 @@ def lacks(score: Score, beside: Sequence[Score]) -> list[str]:
         return []
     fact = missing(score)
     sentences = [str(fact)] if fact else []
-    if score.dataset.modeling is not None:
-        near = [other for other in beside if (other.blind.median or 1) < (1 - _WORTH) * LIMIT]
-        sentences += [
-            f"{other.predictor} has a median of {100 * (other.blind.median or 0):.2g} % with the "
-            "same workloads and machines, so that what is missing is in the method, not in them"
-            for other in near[:1]
-        ]
+    for other in beside:
+        if score.by_solver and other.by_solver and _is_right(other, score):
+            sentences.append(
+                f"{other.predictor} has a median of {100 * (other.blind.median or 0):.2g} % with "
+                "the same workloads and machines, so that what is missing is in the method"
+            )
+            break
     return sentences or ["what is missing is not found: no column of the points goes by the errors"]
 
 
+def _is_right(other: Score, score: Score) -> bool:
+    """Tell whether another answered as many points with a median well below 10 %."""
+    median = other.blind.median
+    as_many = other.blind.answered >= score.blind.answered
+    return median is not None and as_many and median < (1 - _WORTH) * LIMIT
+
+
 def missing(score: Score) -> Missing | None:
-    """Return the fact that the errors at blind points go by; None where there is none."""
-    median = score.blind.median
-    if median is None:
-        return None
-    candidates = [candidate for candidate in _candidates(score, median) if candidate is not None]
-    best = min(candidates, key=lambda candidate: candidate.after, default=None)
-    return best if best and best.after <= (1 - _WORTH) * median else None
+    """Return the fact that the errors at blind points go by; None where there is none.
 
-
-def _candidates(score: Score, median: float) -> Iterator[Missing | None]:
+    A fact counts only where shuffling its values over the points does as well in less than one of
+    twenty draws, over all facts together; that all points are off alike, where other signs do.
+    """
     pairs = [
         (answer, distance)
         for answer, distance in zip(score.answers, distances(score), strict=True)
         if answer.blind and answer.log_error is not None
     ]
-    answers = [answer for answer, _ in pairs]
-    names = [name for name, unit in score.dataset.units.items() if unit == "text"]
-    for name in names:
-        yield _by(
-            name, [str(answer.measured.point.facts[name]) for answer in answers], answers, median
-        )
-    if all(distance for _, distance in pairs):
-        words = [f"{_power(distance or 1.0)} times" for _, distance in pairs]
-        yield _by("distance", words, answers, median)
-    yield _by("size", [f"{answer.measured.point.size:g}" for answer in answers], answers, median)
-
-
-def _power(value: float) -> str:
-    return f"{2.0 ** round(math.log2(value)):g}"
-
-
-def _by(
-    fact: str, values: Sequence[str], answers: Sequence[Answer], median: float
-) -> Missing | None:
-    groups: dict[str, list[float]] = {}
-    for value, answer in zip(values, answers, strict=True):
-        groups.setdefault(value, []).append(answer.log_error or 0.0)
-    alone = sum(len(logs) == 1 for logs in groups.values())
-    if len(answers) < _FEWEST or alone > _ALONE * len(answers):
+    logs = [answer.log_error or 0.0 for answer, _ in pairs]
+    facts = [(name, values) for name, values in _facts(score, pairs) if _tells(values)]
+    if len(logs) < _FEWEST:
         return None
-    left = [abs(math.expm1(log - _others(logs, log))) for logs in groups.values() for log in logs]
+    before = _median(logs)
+    best: Missing | None = None
+    for name, values in facts:
+        after = _median(_left(values, logs))
+        worth = after <= (1 - _WORTH) * before and (best is None or after < best.after)
+        if worth and _by_chance(values, logs, after) <= _CHANCE / len(facts):
+            best = Missing(name, before, after, _groups(values, logs))
+    return best
+
+
+def _facts(
+    score: Score, pairs: Sequence[tuple[Answer, float | None]]
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield what may tell points apart, with the value of each point."""
+    yield ALL, [ALL] * len(pairs)
+    points = [answer.measured.point for answer, _ in pairs]
+    for name, unit in score.dataset.units.items():
+        if unit == "text":
+            yield name, [str(point.facts[name]) for point in points]
+    if all(distance for _, distance in pairs):
+        yield "distance", [f"{2.0 ** round(math.log2(d or 1.0)):g} times" for _, d in pairs]
+    yield "size", [f"{point.size:g}" for point in points]
+
+
+def _tells(values: Sequence[str]) -> bool:
+    """Tell whether few enough points are alone with their value."""
+    alone = sum(values.count(value) == 1 for value in values)
+    several = len(set(values)) > 1 or values[:1] == [ALL]
+    return several and alone <= _ALONE * len(values)
+
+
+def _left(values: Sequence[str], logs: Sequence[float]) -> list[float]:
+    """Return the errors without the mean of the other points with the same value."""
+    sums: dict[str, tuple[float, int]] = {}
+    for value, log in zip(values, logs, strict=True):
+        total, count = sums.get(value, (0.0, 0))
+        sums[value] = total + log, count + 1
+    left = []
+    for value, log in zip(values, logs, strict=True):
+        total, count = sums[value]
+        left.append(log - (total - log) / (count - 1) if count > 1 else log)
+    return left
+
+
+def _by_chance(values: Sequence[str], logs: Sequence[float], after: float) -> float:
+    """Return how often chance leaves no more: shuffled values, or other signs where all is one."""
+    draw = random.Random(len(logs))  # noqa: S311  (no secret; the same each time)
+    as_good = 0
+    for _ in range(_DRAWS):
+        if values[0] == ALL:
+            left = _left(values, [log * draw.choice((-1, 1)) for log in logs])
+        else:
+            left = _left(draw.sample(values, len(values)), logs)
+        as_good += _median(left) <= after
+    return (as_good + 1) / (_DRAWS + 1)
+
+
+def _median(logs: Sequence[float]) -> float:
+    return quantile(sorted(abs(math.expm1(log)) for log in logs), 0.5) or 0.0
+
+
+def _groups(values: Sequence[str], logs: Sequence[float]) -> tuple[tuple[str, float, int], ...]:
+    groups: dict[str, list[float]] = {}
+    for value, log in zip(values, logs, strict=True):
+        groups.setdefault(value, []).append(log)
     biases = [
         (value, math.expm1(math.fsum(logs) / len(logs)), len(logs))
         for value, logs in groups.items()
     ]
-    return Missing(
-        fact=fact,
-        before=median,
-        after=quantile(sorted(left), 0.5) or 0.0,
-        groups=tuple(sorted(biases, key=lambda item: (-abs(item[1]), item[0]))),
-    )
-
-
-def _others(logs: Sequence[float], log: float) -> float:
-    """Return the mean error of the others of a group; 0 of a point that is alone."""
-    return (math.fsum(logs) - log) / (len(logs) - 1) if len(logs) > 1 else 0.0
+    return tuple(sorted(biases, key=lambda item: (-abs(item[1]), item[0])))

@@ -10,6 +10,7 @@ from parcast_report.document import Section, document
 from parcast_score.board import Score
 from parcast_score.diagnosis import lacks
 from parcast_score.drawing import drawings
+from parcast_score.parts import growing_parts
 from parcast_score.record import record
 from parcast_score.texts import about, header, points, refusals, rows
 
@@ -60,7 +61,7 @@ def _section(scores: Sequence[Score], board: Sequence[Score]) -> Section:
     dataset = scores[0].dataset
     return Section(
         dataset.name,
-        sentences=[*about(dataset), *remarks(scores, board)],
+        sentences=[*about(dataset), *growing_parts(dataset), *remarks(scores, board)],
         tables=[_table(dataset.name, scores), _digests(scores)],
         drawings=drawings(scores),
         hidden=[Table(f"Every point by {score.predictor}", *points(score)) for score in scores],
@@ -85,7 +86,11 @@ def markdown(scores: Sequence[Score]) -> str:
     lines = [f"# {TITLE}", "", *_paragraphs(INTRODUCTION)]
     for of_one in by_dataset(scores):
         dataset = of_one[0].dataset
-        lines += [f"## {dataset.name}", "", *_paragraphs(about(dataset))]
+        lines += [
+            f"## {dataset.name}",
+            "",
+            *_paragraphs([*about(dataset), *growing_parts(dataset)]),
+        ]
         lines += _markdown_table(_table(dataset.name, of_one))
         lines += [f"- {sentence}" for sentence in remarks(of_one, scores)]
         lines += [""]
