@@ -63,7 +63,7 @@ def reference(registry: Registry) -> Iterator[str]:
     yield from _lowerings(registry)
     for title, entries in (("Readers", registry.readers), ("Writers", registry.writers)):
         yield from (f"## {title}", "")
-        rows = [(f"`{name}`", one.summary) for name, one in sorted(entries.items())]
+        rows = [(f"`{name}`", entry.summary) for name, entry in sorted(entries.items())]
         yield from _table(("suffix", "is"), rows)
     yield from ("## Plugins", "")
     yield from _table(("plugin", "distribution"), [(i.name, i.package) for i in registry.plugins])
@@ -76,12 +76,12 @@ def _hooks() -> Iterator[str]:
             continue
         signature = inspect.signature(spec)
         taken = ", ".join(
-            f"{one.name}: {one.annotation}"
-            for one in signature.parameters.values()
-            if one.name != "self"
+            f"{parameter.name}: {parameter.annotation}"
+            for parameter in signature.parameters.values()
+            if parameter.name != "self"
         )
-        said, _, example = inspect.cleandoc(spec.__doc__ or "").partition("::\n")
-        yield from (f"### {name}({taken}) -> {signature.return_annotation}", "", said.strip(), "")
+        words, _, example = inspect.cleandoc(spec.__doc__ or "").partition("::\n")
+        yield from (f"### {name}({taken}) -> {signature.return_annotation}", "", words.strip(), "")
         if example:
             yield from ("```python", textwrap.dedent(example).strip(), "```", "")
 
@@ -99,7 +99,7 @@ def _solvers(registry: Registry) -> Iterator[str]:
 
 def _classes(entries: Iterable[Any]) -> Iterator[str]:
     """Yield a table of keys for each kind or part."""
-    for entry in sorted(entries, key=lambda one: one.name):
+    for entry in sorted(entries, key=lambda entry: entry.name):
         files = f" In {entry.suffix} files." if getattr(entry, "suffix", None) else ""
         yield from (f"### {entry.name}", "", f"{entry.summary}{files}", "")
         content = load(entry.target)
@@ -125,9 +125,9 @@ def _resources(values: Iterable[Machine | Workload]) -> Iterator[str]:
         if value.source:
             yield from (f"From {value.source}", "")
         skipped = {"name", "summary", "source", "sources", "kind", "program"}
-        kept = {key: item for key, item in value.data.items() if key not in skipped}
+        shown = {key: item for key, item in value.data.items() if key not in skipped}
         rows = [
-            (f"`{key}`", f"`{item}`", _source(value.sources, key)) for key, item in flatten(kept)
+            (f"`{key}`", f"`{item}`", _source(value.sources, key)) for key, item in flatten(shown)
         ]
         if rows and "\n" not in "".join(row[1] for row in rows):
             yield from _table(("key", "value", "source"), rows)
@@ -142,8 +142,8 @@ def _source(sources: Mapping[str, str], path: str) -> str:
 def _lowerings(registry: Registry) -> Iterator[str]:
     yield from ("## Lowerings", "", "How a workload of one kind becomes one of another.", "")
     rows = [
-        (name, "yes" if one.exact else "no", "yes" if one.on_request else "no", one.summary)
-        for name, one in sorted(registry.lowerings.items())
+        (name, "yes" if entry.exact else "no", "yes" if entry.on_request else "no", entry.summary)
+        for name, entry in sorted(registry.lowerings.items())
     ]
     yield from _table(("from -> to", "exact", "only to solvers that are named", "how"), rows)
 

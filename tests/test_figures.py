@@ -36,9 +36,10 @@ def made_again(name: str, folder: Path) -> Path:
     return figures.make(page, name, folder)
 
 
-def test_a_figure_is_the_one_its_command_makes(tmp_path: Path) -> None:
-    again = made_again("bars.svg", tmp_path)
-    assert again.read_text() == (DOCS / "figures/bars.svg").read_text()
+@pytest.mark.parametrize("name", ["bars.svg", "terminal.svg"])
+def test_a_figure_is_the_one_its_command_makes(name: str, tmp_path: Path) -> None:
+    again = made_again(name, tmp_path)
+    assert again.read_text() == (DOCS / "figures" / name).read_text()
 
 
 def drawn(graph: Path) -> list[tuple[str | None, ...]]:

@@ -14,7 +14,7 @@ def registry() -> Registry:
 
 def test_the_solver_keeps_what_a_solver_promises(registry: Registry) -> None:
     predictions = check_solver(registry, "daly")
-    assert any(found.time for found in predictions)
+    assert any(prediction.time for prediction in predictions)
 
 
 def test_the_machine_and_the_workload_are_described(registry: Registry) -> None:

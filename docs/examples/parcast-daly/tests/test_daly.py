@@ -81,15 +81,15 @@ def test_no_other_number_of_segments_is_faster(
     checkpoint: float, mtbf: float, restart: float, work: float
 ) -> None:
     on = machine(node_mtbf=mtbf, restart=restart)
-    found = answer(job(flops=work, state=checkpoint), on)
-    if found.time is None:
-        assert "never ends" in found.message
+    prediction = answer(job(flops=work, state=checkpoint), on)
+    if prediction.time is None:
+        assert "never ends" in prediction.message
         return
-    count = found.details["checkpoints"]
+    count = prediction.details["checkpoints"]
     for other in {1, max(1, count // 2), max(1, count - 1), count + 1, 2 * count}:
         time = answer(job(flops=work, state=checkpoint, interval=work / other), on).time
-        assert time is None or time >= found.time * (1 - 1e-12)
-    assert found.parts.total == pytest.approx(found.time)
+        assert time is None or time >= prediction.time * (1 - 1e-12)
+    assert prediction.parts.total == pytest.approx(prediction.time)
 
 
 def simulate(work: float, checkpoint: float, restart: float, mtbf: float, seed: int) -> list[float]:
@@ -116,12 +116,12 @@ def test_a_simulation_of_a_segment_has_the_same_mean(
     work: float, checkpoint: float, restart: float, mtbf: float
 ) -> None:
     runs = [simulate(work, checkpoint, restart, mtbf, seed) for seed in range(20_000)]
-    found = answer(
+    prediction = answer(
         job(flops=work, state=checkpoint, interval=work), machine(node_mtbf=mtbf, restart=restart)
     )
-    parts = (found.parts.compute, found.parts.io, found.parts.synchronization)
+    parts = (prediction.parts.compute, prediction.parts.io, prediction.parts.synchronization)
     for expected, drawn in [
-        (found.time, [sum(run) for run in runs]),
+        (prediction.time, [sum(run) for run in runs]),
         *((part, [run[kind] for run in runs]) for kind, part in enumerate(parts)),
     ]:
         mean = sum(drawn) / len(drawn)
@@ -132,23 +132,23 @@ def test_a_simulation_of_a_segment_has_the_same_mean(
 def test_the_nodes_of_a_job_fail_together() -> None:
     """Four processes on two nodes: half the mean time between failures, a quarter of the work."""
     on = {**machine(), "nodes": {"cores": 2}}
-    found = REGISTRY.predict(job(), on, "daly", p=4)
+    prediction = REGISTRY.predict(job(), on, "daly", p=4)
     alone = answer(job(flops=250), machine(node_mtbf=50))
-    assert found.time == pytest.approx(alone.time)
+    assert prediction.time == pytest.approx(alone.time)
 
 
 def test_formulas_read_p_and_parameters() -> None:
     workload = job(state="n * p B", interval="10 * p", parameters={"n": 3})
-    found = REGISTRY.predict(workload, machine(), "daly", p=2)
-    assert found.details["interval"] == 20
-    assert found.details["young"] == pytest.approx(math.sqrt(2 * 6 * 50))
+    prediction = REGISTRY.predict(workload, machine(), "daly", p=2)
+    assert prediction.details["interval"] == 20
+    assert prediction.details["young"] == pytest.approx(math.sqrt(2 * 6 * 50))
 
 
 @pytest.mark.parametrize("rule", ["young", "daly"])
 def test_an_option_chooses_the_published_interval(rule: str) -> None:
-    found = answer(job(flops=1e6), machine(), **{"daly.interval": rule})
-    assert found.details["interval"] == pytest.approx(found.details[rule], rel=1e-4)
-    assert found.time >= answer(job(flops=1e6), machine()).time
+    prediction = answer(job(flops=1e6), machine(), **{"daly.interval": rule})
+    assert prediction.details["interval"] == pytest.approx(prediction.details[rule], rel=1e-4)
+    assert prediction.time >= answer(job(flops=1e6), machine()).time
 
 
 @pytest.mark.parametrize(
@@ -169,8 +169,10 @@ def test_an_option_chooses_the_published_interval(rule: str) -> None:
 def test_what_has_no_answer_says_why(
     workload: dict[str, Any], on: dict[str, Any], status: str, sentence: str
 ) -> None:
-    found = answer(workload, on)
-    assert (found.status.value, sentence in found.message) == (status, True), found.message
+    prediction = answer(workload, on)
+    assert (prediction.status.value, sentence in prediction.message) == (status, True), (
+        prediction.message
+    )
 
 
 def test_a_wrong_unit_names_the_key() -> None:

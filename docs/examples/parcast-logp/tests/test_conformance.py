@@ -29,26 +29,26 @@ def test_parcast_solvers() -> None:
 def test_a_cycle_adds_up() -> None:
     """3 cycles of 2 bursts of 100 us work, 20 us startup, 8 us bulk, then 10 us on 2 disks."""
     registry = check_plugin(parcast_logp)
-    found = registry.predict(WORKLOAD, MACHINE, "logp", p=4)
-    assert found.time == pytest.approx(3 * (2 * (100e-6 + 20e-6 + 8e-6) + 10e-6))
-    assert found.parts.communication == pytest.approx(3 * 2 * 28e-6)
+    prediction = registry.predict(WORKLOAD, MACHINE, "logp", p=4)
+    assert prediction.time == pytest.approx(3 * (2 * (100e-6 + 20e-6 + 8e-6) + 10e-6))
+    assert prediction.parts.communication == pytest.approx(3 * 2 * 28e-6)
 
 
 def test_overlapping_io_is_refused() -> None:
     registry = check_plugin(parcast_logp)
-    found = registry.predict({"name": "a", "phase": [{"io": "async"}]}, MACHINE, "logp")
-    assert found.status.value == "refused"
-    assert "overlaps" in found.message
+    prediction = registry.predict({"name": "a", "phase": [{"io": "async"}]}, MACHINE, "logp")
+    assert prediction.status.value == "refused"
+    assert "overlaps" in prediction.message
 
 
 def test_advice_asks_what_states_to_be_cheap() -> None:
     registry = check_plugin(parcast_logp)
-    (found,) = advise(registry, WORKLOAD, MACHINE, p=4)
-    assert (found.was_asked, found.cost) == (True, 20e-6)
-    assert (found.satisfied, found.departures) == (("nothing ever waits",), ())
+    (advice,) = advise(registry, WORKLOAD, MACHINE, p=4)
+    assert (advice.was_asked, advice.cost) == (True, 20e-6)
+    assert (advice.satisfied, advice.departures) == (("nothing ever waits",), ())
     shared = {**MACHINE, "network": {**MACHINE["network"], "contention": "bus"}}
-    (found,) = advise(registry, WORKLOAD, shared, p=4)
-    assert found.departures == (
+    (advice,) = advise(registry, WORKLOAD, shared, p=4)
+    assert advice.departures == (
         "assumes that nothing ever waits, but here messages share the network",
     )
 
@@ -73,9 +73,9 @@ def test_a_derivative_is_the_limit_of_differences(path: str) -> None:
     solver = registry.solver("logp")
     above, below = (solver.solve(query(value + sign * step)).time for sign in (1, -1 * (value > 0)))
     wide = 2 * step if value else step
-    found = solver.derivatives(query(value), [path, "n"])
-    assert found.keys() == {path}
-    assert found[path] == pytest.approx((above - below) / wide, rel=1e-6)
+    derivatives = solver.derivatives(query(value), [path, "n"])
+    assert derivatives.keys() == {path}
+    assert derivatives[path] == pytest.approx((above - below) / wide, rel=1e-6)
 
 
 def test_what_the_time_does_not_depend_on_has_the_derivative_0() -> None:

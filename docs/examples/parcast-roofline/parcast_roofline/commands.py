@@ -17,6 +17,6 @@ def ridge(context: typer.Context, machine: str) -> None:
     """Print the intensity, in operations a byte, above which memory is fast enough."""
     from parcast_roofline.solvers import share_of_memory
 
-    found = context.obj.machine(machine)
-    rate = found.need("processor.rate", "a roofline")
-    typer.echo(f"{rate / share_of_memory(found, found.nodes.cores):g} FLOP/B")
+    asked = context.obj.machine(machine)
+    rate = asked.need("processor.rate", "a roofline")
+    typer.echo(f"{rate / share_of_memory(asked, asked.nodes.cores):g} FLOP/B")

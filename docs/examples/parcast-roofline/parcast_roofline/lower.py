@@ -10,9 +10,9 @@ from parcast.model import Phase, Phases
 
 def phases(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     """Return a phase for each loop; formulas stay formulas."""
-    made = tuple(
+    loops = tuple(
         Phase(name=loop.name, parallel=loop.flops, distribution="constant")
         for loop in workload.content.loop
     )
-    lowered = attrs.evolve(workload, kind="phases", content=Phases(phase=made))
+    lowered = attrs.evolve(workload, kind="phases", content=Phases(phase=loops))
     return lowered, ("memory traffic is left out: loops run at processor.rate",)

@@ -48,8 +48,8 @@ def test_parcast_solvers_predict_the_slower_of_work_and_data(registry: Registry)
 
 def test_options_change_the_answer(registry: Registry) -> None:
     settings = {"roofline.overlap": "none"}
-    found = registry.predict("stream-triad", "round-node", "roofline.dram", settings=settings)
-    assert found.time == pytest.approx(24e6 / 32e9 + 2e6 / 4e9)
+    prediction = registry.predict("stream-triad", "round-node", "roofline.dram", settings=settings)
+    assert prediction.time == pytest.approx(24e6 / 32e9 + 2e6 / 4e9)
 
 
 def test_parcast_measurements() -> None:
