@@ -20,9 +20,10 @@ API = 1
 class Solver(Protocol):
     """What a solver's class offers; four more methods are optional.
 
-    ``cost(query)`` estimates the seconds that a process's first ``solve`` takes with its kernels
-    compiled before, and ``assumptions(query)`` returns what the method takes for granted, each an
-    `Assumption` that says what of the query violates it; both without solving: advice has them.
+    ``cost(query)`` estimates the seconds that ``solve`` takes where its code is loaded and its
+    kernels are compiled, conversions of the workload apart, and ``assumptions(query)`` returns what
+    the method takes for granted, each an `Assumption` that says what of the query violates it; both
+    without solving: advice has them.
     ``solve_many(queries)`` returns a prediction for each query in order. ``derivatives(query,
     names)`` returns the partial derivatives of the time, a mapping from name to seconds per base
     unit, for those ``names`` (key paths of the machine and workload parameters) that it can do; a
