@@ -212,13 +212,14 @@ def _with_elasticities(
     """
     from parcast.comparison.elasticities import Solved, elasticities, is_affordable
 
-    solved = {
+    answers = {
         index: Solved(question, task, outcome)
         for index, (question, task, outcome) in enumerate(
             zip(questions, tasks, outcomes, strict=True)
         )
-        if isinstance(task, Task) and is_affordable(registry, task, outcome)
+        if isinstance(task, Task)
     }
+    solved = {index: answer for index, answer in answers.items() if is_affordable(registry, answer)}
     results = elasticities(registry, list(solved.values()), resolve_task, tell)
     rows = list(rows)
     for index, explained in zip(solved, results, strict=True):

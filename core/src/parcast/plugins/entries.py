@@ -183,7 +183,8 @@ class Lowering:
 
     One that makes much of little (a loop's iterations written out) is ``on_request``: it is not
     followed to a solver that nobody named. Of one that is ``exact`` bounds are bounds of the
-    workload, of one that is ``below`` lower bounds are.
+    workload, of one that is ``below`` lower bounds are. ``cost`` names a function from the query to
+    the seconds that the conversion takes, where they are more than a solver's.
     """
 
     source: str
@@ -193,6 +194,7 @@ class Lowering:
     exact: bool = attrs.field(default=False, kw_only=True)
     below: bool = attrs.field(default=False, kw_only=True)
     on_request: bool = attrs.field(default=False, kw_only=True)
+    cost: str | None = attrs.field(default=None, kw_only=True)
     api: int = attrs.field(default=API, kw_only=True)
 
     @property
