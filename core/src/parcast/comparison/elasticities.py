@@ -19,6 +19,7 @@ from parcast.comparison.settings import Settings
 from parcast.comparison.solving import Outcome, Task, Tell, silent, solve_all
 from parcast.model.numbers import improved, numbers_of
 from parcast.model.query import Prediction, Query, Status
+from parcast.plugins.entries import load
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
@@ -59,19 +60,22 @@ class Solved:
     outcome: Outcome
 
 
-def stated_cost(registry: Catalog, task: Task | Prediction, outcome: Outcome) -> float | None:
-    """Return the seconds that asking for an answer's elasticities takes, by the solver's own cost.
+def stated_cost(registry: Catalog, answer: Solved) -> float | None:
+    """Return the seconds that asking for an answer's elasticities takes, by the stated costs.
 
-    None where there is nothing to ask, or the solver states no cost.
+    Whoever asks again for another machine converts the workload again. None where there is nothing
+    to ask, or the solver states no cost.
     """
-    if isinstance(task, Prediction) or outcome.prediction.status is not Status.OK:
-        return None
-    if task.entry.on_request or not outcome.prediction.time:
+    task, prediction = answer.task, answer.outcome.prediction
+    if prediction.status is not Status.OK or task.entry.on_request or not prediction.time:
         return None
     solver = registry.solver(task.entry.name)
     cost = solver.cost(task.query) if hasattr(solver, "cost") else None
     if cost is None:
         return None
+    for step in task.steps[:1]:
+        if (target := registry.lowerings[step].cost) is not None:
+            cost += load(target)(answer.question.query)
     paths = numbers_of(task.query.machine)
     return math.inf if cost > MOST_SECONDS else float(cost * (len(paths) + len(_by_part(paths))))
 

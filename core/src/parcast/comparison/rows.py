@@ -220,9 +220,12 @@ def _with_elasticities(
 
     solved, rows = {}, list(rows)
     for index, (question, task, outcome) in enumerate(zip(questions, tasks, outcomes, strict=True)):
-        seconds = stated_cost(registry, task, outcome)
-        if isinstance(task, Task) and seconds is not None and seconds <= MOST_IN_ALL:
-            solved[index] = Solved(question, task, outcome)
+        if isinstance(task, Prediction):
+            continue
+        solution = Solved(question, task, outcome)
+        seconds = stated_cost(registry, solution)
+        if seconds is not None and seconds <= MOST_IN_ALL:
+            solved[index] = solution
         elif seconds is not None and rows[index].binding:
             notes = (*rows[index].notes, f"bottleneck: {_NOT_ASKED}")
             rows[index] = attrs.evolve(rows[index], notes=notes)

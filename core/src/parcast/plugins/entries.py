@@ -20,9 +20,10 @@ API = 1
 class Solver(Protocol):
     """What a solver's class offers; four more methods are optional.
 
-    ``cost(query)`` estimates the seconds that a process's first ``solve`` takes with its kernels
-    compiled before, and ``assumptions(query)`` returns what the method takes for granted, each an
-    `Assumption` that says what of the query violates it; both without solving: advice has them.
+    ``cost(query)`` estimates the seconds that ``solve`` takes where its code is loaded and its
+    kernels are compiled, conversions of the workload apart, and ``assumptions(query)`` returns what
+    the method takes for granted, each an `Assumption` that says what of the query violates it; both
+    without solving: advice has them.
     ``solve_many(queries)`` returns a prediction for each query in order. ``derivatives(query,
     names)`` returns the partial derivatives of the time, a mapping from name to seconds per base
     unit, for those ``names`` (key paths of the machine and workload parameters) that it can do; a
@@ -196,7 +197,8 @@ class Lowering:
 
     One that makes much of little (a loop's iterations written out) is ``on_request``: it is not
     followed to a solver that nobody named. Of one that is ``exact`` bounds are bounds of the
-    workload, of one that is ``below`` lower bounds are.
+    workload, of one that is ``below`` lower bounds are. ``cost`` names a function from the query to
+    the seconds that the conversion takes, where they are more than a solver's.
     """
 
     source: str
@@ -206,6 +208,7 @@ class Lowering:
     exact: bool = attrs.field(default=False, kw_only=True)
     below: bool = attrs.field(default=False, kw_only=True)
     on_request: bool = attrs.field(default=False, kw_only=True)
+    cost: str | None = attrs.field(default=None, kw_only=True)
     api: int = attrs.field(default=API, kw_only=True)
 
     @property

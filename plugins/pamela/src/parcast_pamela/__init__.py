@@ -85,6 +85,7 @@ def parcast_lowerings() -> Iterator[Lowering]:
         "parcast_pamela.programs.lowering:lower",
         "Each process by itself, all together where all wait for all; its bound is one.",
         below=True,
+        cost="parcast_pamela.programs.lowering:cost",
     )
 
 

@@ -74,6 +74,7 @@ def parcast_lowerings() -> Iterator[Lowering]:
         "parcast_perturb.from_program:of_program",
         "What the network takes is the perturbation.",
         exact=True,
+        cost="parcast_perturb.from_program:cost",
     )
 
 

@@ -61,6 +61,15 @@ _UNSHARED = (
 )
 
 
+#: Seconds to make the trace of an operation, and time it: on one core of a server of 2023.
+_OPERATION = 1.3e-6
+
+
+def cost(query: Query) -> float:
+    """Return the seconds that the conversion of a program takes."""
+    return _OPERATION * matched_program(query, pools=True).unrolled.count()
+
+
 def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     """Return a program as a trace of a run without network, and what the machine adds to it.
 

@@ -1,12 +1,13 @@
-"""What simulations cost: seconds measured on one core of a server of 2023, rounded up."""
+"""What simulations cost: seconds measured on one core by ``core/benchmarks/costs.py``."""
 
 from __future__ import annotations
 
 from parcast import Query
 from parcast_emulator.hardware import cluster_of
 
-#: Seconds for an operation by compiled kernels and one by one, and to load what is compiled.
-COMPILED, INTERPRETED, LOADED = 5e-7, 8e-5, 0.1
+#: Seconds for an operation of a program by compiled kernels, where messages share links, and by
+#: processes; for one of an application, compiled and by processes; and for any answer.
+RANKS, FLOWS, PROCESSES, BLOCKS, CALLS, ANSWER = 8e-8, 2e-7, 7e-6, 5e-7, 8e-5, 1e-3
 
 #: More operations of emulated applications are not counted.
 _COUNTED = 1_000_000

@@ -49,7 +49,7 @@ class LooselyCoupled:
     def cost(self, query: Query) -> float | None:
         """Return the seconds that simulating all blocks takes; None where they are very many."""
         count = costs.count_operations(query)
-        return None if count is None else costs.LOADED + costs.COMPILED * count
+        return None if count is None else costs.ANSWER + costs.BLOCKS * count
 
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""

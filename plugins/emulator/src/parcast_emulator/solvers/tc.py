@@ -68,14 +68,16 @@ class TightlyCoupled:
         content = query.workload.content
         if not isinstance(content, Processes):
             count = costs.count_operations(query)
-            return None if count is None else costs.INTERPRETED * count
+            return None if count is None else costs.ANSWER + costs.CALLS * count
         from parcast.program.matching import matched_program
         from parcast_emulator.program_run import why_not_compiled
 
         program_query = content.as_program(query)
-        compiled = why_not_compiled(program_query) is None
         count = matched_program(program_query, pools=True).unrolled.count()
-        return costs.LOADED + (costs.COMPILED if compiled else costs.INTERPRETED) * count
+        seconds = costs.FLOWS if query.machine.network.contention == "fair" else costs.RANKS
+        if why_not_compiled(program_query) is not None:
+            seconds = costs.PROCESSES
+        return costs.ANSWER + seconds * count
 
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""

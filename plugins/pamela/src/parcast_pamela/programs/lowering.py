@@ -47,6 +47,15 @@ class _Model:
     reason: str  #: why it has numbers; empty where it has formulas
 
 
+#: Seconds for an operation, in numbers: on one core of a server of 2023.
+_OPERATION = 4e-7
+
+
+def cost(query: Query) -> float:
+    """Return the seconds that the conversion of a program takes at most."""
+    return _OPERATION * matched_program(query, pools=True).unrolled.count()
+
+
 def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     """Return a ``program`` workload as a model whose bound T^l is one of the program.
 

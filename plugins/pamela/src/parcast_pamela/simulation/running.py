@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import attrs
 import numpy as np
 
-from parcast.plugins import call_once, compile_kernel
+from parcast.plugins import Kernel, compile_kernel, is_cached
 from parcast.quantities import generator
 from parcast_pamela.simulation import kernel
 from parcast_pamela.simulation.program import Simulation
@@ -30,7 +31,7 @@ def run(
     seed: int = 0,
     replication: int = 0,
     *,
-    compiled: bool = True,
+    compiled: bool | None = None,
 ) -> Run:
     """Run a simulation once.
 
@@ -43,7 +44,8 @@ def run(
     seed, replication
         Which random numbers are drawn, if any.
     compiled
-        Whether numba's form runs, or the plain one, which gives the same.
+        Whether numba's form runs, or the plain one, which gives the same; None: that which is
+        sooner done.
     """
     columns: list[Any] = [
         np.array(simulation.kind, dtype=np.int64),
@@ -53,12 +55,19 @@ def run(
         np.array(simulation.children or [0], dtype=np.int64),
         np.array(simulation.servers, dtype=np.int64),
     ]
-    loop: Callable[..., Any] = _kernel() if compiled else kernel.run
+    if compiled is None:
+        compiled = _KERNEL.worth_compiling(simulation.events)
+    loop: Callable[..., Any] = _KERNEL.compiled if compiled else kernel.run
     draw = generator(seed, replication)
     time, busy = loop(*columns, POLICIES[arbitration], draw)
     return Run(float(time), dict(zip(simulation.resources, map(float, busy), strict=True)))
 
 
-@call_once
-def _kernel() -> Callable[..., Any]:
-    return compile_kernel(kernel.run, "parcast-pamela")
+#: Both forms; a step is an event, some 10 us in plain Python.
+_KERNEL = Kernel(
+    kernel.run,
+    partial(compile_kernel, kernel.run, "parcast-pamela"),
+    plain_steps=50_000,
+    uncached_steps=300_000,
+    is_cached=partial(is_cached, "kernel.run", "parcast-pamela"),
+)

@@ -14,8 +14,9 @@ from parcast_pamela.simulation.program import Simulation, unfold
 from parcast_pamela.solvers.preparation import refusal, waits_assumption
 from parcast_pamela.workload import linked_model, parameters_of
 
-#: Seconds for a model, and for each of its events: on one core of a server of 2023, rounded up.
-_MODEL, _EVENT = 2e-3, 1.5e-7
+#: Seconds for a model, and for each of its events, most of them to unfold it: on one core, by
+#: ``core/benchmarks/costs.py``.
+_MODEL, _EVENT = 3e-4, 3e-6
 
 Arbitration = Literal["fifo", "lifo", "random"]
 

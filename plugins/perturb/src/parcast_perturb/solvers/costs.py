@@ -1,13 +1,11 @@
-"""What propagation costs: seconds measured on one core of a server of 2023, rounded up."""
+"""What propagation costs: seconds measured on one core by ``core/benchmarks/costs.py``."""
 
 from __future__ import annotations
 
 from parcast import Query
-from parcast_perturb.propagation.forms import PLAIN_EVENTS
 
-#: Seconds for an event by plain Python, which small questions are left to, and compiled; and to
-#: load what is compiled.
-_PLAIN, _COMPILED, _LOADING = 20e-6, 3e-7, 1.0
+#: Seconds for an answer, and for an event by the compiled kernel.
+_ANSWER, _EVENT = 5e-4, 2e-7
 
 
 def cost(query: Query) -> float:
@@ -15,4 +13,4 @@ def cost(query: Query) -> float:
     noisy = "noise" in query.machine.parts
     replications = getattr(query.options, "replications", 100) if noisy else 1
     events = query.workload.content.trace.count * replications
-    return float(_PLAIN * events if events < PLAIN_EVENTS else _LOADING + _COMPILED * events)
+    return float(_ANSWER + _EVENT * events)

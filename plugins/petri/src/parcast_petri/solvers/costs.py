@@ -1,4 +1,4 @@
-"""What runs of a net cost: seconds measured on one core of a server of 2023, rounded up."""
+"""What runs of a net cost: seconds measured on one core by ``core/benchmarks/costs.py``."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ import numpy as np
 
 from parcast import Query
 from parcast.program.matching import matched_program
-from parcast_petri.options import SampledOptions
+from parcast_petri.options import Options, SampledOptions
+from parcast_petri.programs.at_once import is_plain
 from parcast_petri.programs.traffic import random_traffic
 from parcast_petri.solvers.preparation import loads
 
-#: Seconds to build the net of one operation; to load the kernel; and for one firing.
-_BUILT, _LOADED, _FIRED = 36e-6, 0.2, 5e-7
+#: Seconds for an answer; to build the net of one operation, in columns and by objects; and for one
+#: firing.
+_ANSWER, _IN_COLUMNS, _BUILT, _FIRED = 2e-3, 1.5e-6, 12e-6, 5e-7
 
 
 def one_run(query: Query) -> float:
     """Return the seconds that one run takes, most of them for building the net."""
-    return _LOADED + _BUILT * matched_program(query, pools=True).unrolled.count()
+    plain = not loads(query) and is_plain(query, query.options or Options())
+    built = _IN_COLUMNS if plain else _BUILT
+    return _ANSWER + built * matched_program(query, pools=True).unrolled.count()
 
 
 def several_runs(query: Query, independent: int = 1) -> float:

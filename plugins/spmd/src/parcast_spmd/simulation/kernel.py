@@ -24,6 +24,9 @@ from parcast_spmd.mva.mva_kernels import Floats, Integers
 #: Bursts whose random numbers are drawn at once.
 AHEAD = 1 << 14
 
+#: Steps of the plain form, in 0.1 us, that a burst takes.
+_BURST_STEPS = 40
+
 
 @kernel("parcast-spmd")
 def event_kernel(  # noqa: PLR0912, PLR0915  (a kernel calls no other function of its file)
@@ -182,9 +185,9 @@ class Runs:
         number, interval
             How many marks, and the cycles, of all jobs together, from one to the next.
         form
-            The form of the kernel, compiled where not given.
+            The form of the kernel; where not given, that which is sooner done.
         """
-        run = form or event_kernel.compiled
+        run = form or event_kernel.form(_BURST_STEPS * self._ahead)
         marks = np.zeros((number, 4))
         self._count[3] = 0
         while self._count[0] and self._count[3] < number * interval:

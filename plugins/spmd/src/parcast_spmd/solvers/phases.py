@@ -28,8 +28,8 @@ WORDS: Mapping[Model, str] = {
     "clu": "asynchronous I/O and storage.layout 'cluster'",
 }
 
-#: Seconds for a phase that has a formula: the median on one core of a server of 2023, rounded up.
-_FORMULA_SECONDS = 3e-4
+#: Seconds for a phase that has a formula: on one core, by ``core/benchmarks/costs.py``.
+_FORMULA_SECONDS = 3e-5
 
 
 def formula_cost(query: Query) -> float:

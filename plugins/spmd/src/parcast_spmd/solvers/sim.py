@@ -12,9 +12,9 @@ from parcast_spmd.simulation.fork_join import simulate_fork_join
 from parcast_spmd.simulation.statistics import make_stations, simulate_steady, simulate_to_the_end
 from parcast_spmd.solvers.phases import STEADY, WORDS, PhaseModel, PhaseSolver, network_assumption
 
-#: Seconds for a phase of random bursts, for a constant one, and to load the kernel: medians on
-#: one core of a server of 2023, rounded up.
-_RANDOM_SECONDS, _CONSTANT_SECONDS, _LOAD_SECONDS = 0.1, 0.01, 1.0
+#: Seconds for a phase of random bursts, and for a constant one: on one core, by
+#: ``core/benchmarks/costs.py``.
+_RANDOM_SECONDS, _CONSTANT_SECONDS = 0.1, 2e-3
 
 _SIMULATED = (
     "the paper's model is simulated: delays drawn as a whole, bursts geometric in number "
@@ -38,7 +38,7 @@ def cost(query: Query) -> float:
     """Return the seconds that the runs take."""
     phases = query.workload.content.at(query)
     random = [phase.distribution.variance > 0 for phase in phases]
-    return _LOAD_SECONDS + sum(_RANDOM_SECONDS if r else _CONSTANT_SECONDS for r in random)
+    return sum(_RANDOM_SECONDS if r else _CONSTANT_SECONDS for r in random)
 
 
 def solve(phases: Sequence[Demands]) -> list[Answer]:
