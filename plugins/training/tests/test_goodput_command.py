@@ -63,6 +63,16 @@ def test_work_and_checkpoint_are_predicted(capsys):
     assert answer["job"]["checkpoint"] == pytest.approx(saved.time)
 
 
+def test_what_is_set_counts_for_work_and_checkpoints(capsys):
+    line = ("btio", "ibm-sp2", "-p", "16", "-s", "spmd.sio", "--mtbf", "50h", "--state", "30 GB",
+            "--restart", "5min")  # fmt: skip
+    settings = {"n": "102", "storage.bandwidth": "20 MB/s"}
+    answer = ask(capsys, *line, "--set", "n=102", "--set", "storage.bandwidth=20 MB/s")
+    time = Registry().predict("btio", "ibm-sp2", "spmd.sio", p=16, settings=settings).time
+    assert answer["job"]["work"] == pytest.approx(time)
+    assert answer["job"]["checkpoint"] == pytest.approx(30e9 / 3 / 20e6)
+
+
 def test_spares_and_stragglers_are_in_words(capsys):
     line = ["goodput", "--work", "30d", *JOB, "--spares", "1", "--repair", "exp:2d",
             "--slow-share", "5%", "--slowdown", "1.3"]  # fmt: skip
@@ -96,6 +106,8 @@ def test_spares_and_stragglers_are_in_words(capsys):
         (("btio", "ibm-sp2", *JOB), "state -p, the processes that the workload runs on"),
         (("btio", "ibm-sp2", "--work", "3d", "-p", "4", *JOB), "leave out one of both"),
         ((*JOB, "--steps", "5"), "--steps is how often a workload runs"),
+        ((*JOB, "--set", "n=3"), "--set n=3: name the machine"),
+        (("--on", "ibm-sp2", "--set", "m=3", *JOB), "m"),
         ((*JOB, "--interval", "0h"), "--interval 0h must be above 0"),
     ],
 )
