@@ -73,6 +73,11 @@ def test_what_is_set_counts_for_work_and_checkpoints(capsys):
     assert answer["job"]["checkpoint"] == pytest.approx(30e9 / 3 / 20e6)
 
 
+def test_a_lower_bound_is_called_so(capsys):
+    line = ("ring-matmul", "ibm-sp2", "-p", "4", "-s", "pamela.bound", *JOB)
+    assert "lower bound" in ask(capsys, *line)["notes"][0]
+
+
 def test_spares_and_stragglers_are_in_words(capsys):
     line = ["goodput", "--work", "30d", *JOB, "--spares", "1", "--repair", "exp:2d",
             "--slow-share", "5%", "--slowdown", "1.3"]  # fmt: skip
@@ -107,7 +112,11 @@ def test_spares_and_stragglers_are_in_words(capsys):
         (("btio", "ibm-sp2", "--work", "3d", "-p", "4", *JOB), "leave out one of both"),
         ((*JOB, "--steps", "5"), "--steps is how often a workload runs"),
         ((*JOB, "--set", "n=3"), "--set n=3: name the machine"),
-        (("--on", "ibm-sp2", "--set", "m=3", *JOB), "m"),
+        (("btio", "ibm-sp2", "-p", "4", "--set", "m=3", *JOB), "'m'"),
+        ((*JOB, "-p", "4"), "-p 4 changes nothing without --node-mtbf, --state or a WORKLOAD"),
+        ((*JOB, "--on", "ibm-sp2"), "--on ibm-sp2 changes nothing"),
+        ((*JOB, "-s", "spmd"), "--solver spmd changes nothing without a WORKLOAD"),
+        ((*JOB, "--slow-episode", "3h"), "--slow-episode 3h changes nothing"),
         ((*JOB, "--interval", "0h"), "--interval 0h must be above 0"),
     ],
 )

@@ -62,6 +62,7 @@ def read_question(registry: Registry, options: Options) -> Question:
     UnsupportedError
         If a prediction that is needed is refused.
     """
+    _refuse_idle(options)
     machine = None if options.machine is None else registry.machine(options.machine)
     settings = _settings(registry, options)
     work, work_notes = _work(
@@ -102,6 +103,21 @@ def read_question(registry: Registry, options: Options) -> Question:
         horizon=_seconds("--horizon", options.horizon, positive=True),
         notes=tuple(notes),
     )
+
+
+def _refuse_idle(options: Options) -> None:
+    """Refuse options that would change nothing."""
+    predicts = options.workload is not None
+    placed = predicts or options.node_mtbf is not None or options.state is not None
+    idle = {
+        "-p": (options.p, placed, "--node-mtbf, --state or a WORKLOAD"),
+        "--on": (options.machine, placed, "--node-mtbf, --state or a WORKLOAD"),
+        "--solver": (options.solver, predicts, "a WORKLOAD"),
+        "--slow-episode": (options.slow_episode, options.slow_share is not None, "--slow-share"),
+    }
+    for option, (value, used, by) in idle.items():
+        if value is not None and not used:
+            raise ParcastError(f"{option} {value} changes nothing without {by}; leave it out")
 
 
 def _settings(registry: Registry, options: Options) -> Settings:
@@ -148,6 +164,7 @@ def _work(
     row = (estimates or answered)[0]
     steps = options.steps or 1
     times = "" if steps == 1 else f", {steps:,} times"
+    times += "" if estimates else "; that is a lower bound, and so is all that follows from it"
     note = f"{options.workload} takes {in_words(row.time or 0.0)} at p={p} by {row.solver}{times}"
     return (row.time or 0.0) * steps, [note]
 
