@@ -63,6 +63,21 @@ def test_work_and_checkpoint_are_predicted(capsys):
     assert answer["job"]["checkpoint"] == pytest.approx(saved.time)
 
 
+def test_what_is_set_counts_for_work_and_checkpoints(capsys):
+    line = ("btio", "ibm-sp2", "-p", "16", "-s", "spmd.sio", "--mtbf", "50h", "--state", "30 GB",
+            "--restart", "5min")  # fmt: skip
+    settings = {"n": "102", "storage.bandwidth": "20 MB/s"}
+    answer = ask(capsys, *line, "--set", "n=102", "--set", "storage.bandwidth=20 MB/s")
+    time = Registry().predict("btio", "ibm-sp2", "spmd.sio", p=16, settings=settings).time
+    assert answer["job"]["work"] == pytest.approx(time)
+    assert answer["job"]["checkpoint"] == pytest.approx(30e9 / 3 / 20e6)
+
+
+def test_a_lower_bound_is_called_so(capsys):
+    line = ("ring-matmul", "ibm-sp2", "-p", "4", "-s", "pamela.bound", *JOB)
+    assert "lower bound" in ask(capsys, *line)["notes"][0]
+
+
 def test_spares_and_stragglers_are_in_words(capsys):
     line = ["goodput", "--work", "30d", *JOB, "--spares", "1", "--repair", "exp:2d",
             "--slow-share", "5%", "--slowdown", "1.3"]  # fmt: skip
@@ -96,6 +111,12 @@ def test_spares_and_stragglers_are_in_words(capsys):
         (("btio", "ibm-sp2", *JOB), "state -p, the processes that the workload runs on"),
         (("btio", "ibm-sp2", "--work", "3d", "-p", "4", *JOB), "leave out one of both"),
         ((*JOB, "--steps", "5"), "--steps is how often a workload runs"),
+        ((*JOB, "--set", "n=3"), "--set n=3: name the machine"),
+        (("btio", "ibm-sp2", "-p", "4", "--set", "m=3", *JOB), "'m'"),
+        ((*JOB, "-p", "4"), "-p 4 changes nothing without --node-mtbf, --state or a WORKLOAD"),
+        ((*JOB, "--on", "ibm-sp2"), "--on ibm-sp2 changes nothing"),
+        ((*JOB, "-s", "spmd"), "--solver spmd changes nothing without a WORKLOAD"),
+        ((*JOB, "--slow-episode", "3h"), "--slow-episode 3h changes nothing"),
         ((*JOB, "--interval", "0h"), "--interval 0h must be above 0"),
     ],
 )

@@ -38,6 +38,9 @@ from parcast_traces.trace.columns import (
 #: Of what calls cost that wait for nobody, the share that is not above the estimate.
 _LEVEL = 0.9
 
+#: Clocks of computers do not drift by more; a steeper line through few ends is noise.
+_DRIFT = 1e-3
+
 #: Larger traces stay in their file.
 _MOST = 20_000_000
 
@@ -91,10 +94,9 @@ def meetings(trace: Trace) -> tuple[Floats, Floats] | None:
         return None
     order = rows[np.lexsort((rows, whole[rows, OUT]))]  # the k-th call of each is the same one
     ranks = np.searchsorted(trace.events.offsets, order, side="right") - 1
-    columns = [order[ranks == rank] for rank in range(trace.size)]
-    if len({len(column) for column in columns}) > 1:
+    if np.ptp(np.bincount(ranks, minlength=trace.size)):
         return None
-    table = np.stack(columns, axis=1)
+    table = order[np.argsort(ranks, kind="stable")].reshape(trace.size, -1).T
     done = _completions(trace)[table]
     begun = whole[table, KIND] > EXSCAN
     waited = ~begun | (times[done, END] > times[done, START])
@@ -133,6 +135,8 @@ def _line(theirs: Floats, ours: Floats) -> tuple[float, float, float]:
     for _ in range(2):
         if keep.sum() >= 3 and np.ptp(x[keep]) > 0:
             drift, shift = (float(value) for value in np.polyfit(x[keep], y[keep], 1))
+        if abs(drift) > _DRIFT:
+            drift, shift = 0.0, float(np.median(y[keep]))
         residue = y - drift * x - shift
         keep = np.abs(residue - np.median(residue)) <= 3 * np.std(residue) + 1e-12
     return 1 + drift, shift - drift * origin, float(np.std(residue[keep]))

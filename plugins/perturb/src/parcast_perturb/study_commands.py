@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Fewer standard deviations of noise may be chance, with one of many ranks the slowest always.
 _SURE = 4.0
+#: A rank whose excess is this share of the slowest one's is named beside it.
+_NEAR = 0.8
 
 
 def add(app: typer.Typer) -> None:
@@ -121,6 +123,10 @@ def _verdict(trace: Trace, slowness: Slowness) -> str:
     rank = next(iter(slowness.without))
     longer = in_words(trace, float(slowness.excess[rank]))
     sentence = f"rank {rank} is the slowest: it computes {longer} longer than the others"
+    least = _NEAR * slowness.excess[rank]
+    near = [str(r) for r in slowness.without if r != rank and slowness.excess[r] >= least]
+    if near:
+        sentence += f" (nearly as much: {', '.join(near)})"
     if slowness.beyond is None or slowness.beyond == float("inf"):
         return sentence
     if slowness.beyond < _SURE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -29,8 +30,12 @@ class CheckpointTime:
     by: str
 
 
-def checkpoint_time(registry: Registry, machine: Machine, p: int, size: float) -> CheckpointTime:
+def checkpoint_time(
+    registry: Registry, machine: Machine, p: int, size: float, settings: Mapping[str, Any]
+) -> CheckpointTime:
     """Return how long p processes take to write ``size`` bytes, equal parts each.
+
+    The settings are of the machine.
 
     Blocks through the machine's disks and buses where it has a part ``disk``, else whole parts to
     its ``storage``.
@@ -42,11 +47,11 @@ def checkpoint_time(registry: Registry, machine: Machine, p: int, size: float) -
     """
     blocks = {"name": "checkpoint", "kind": "emulator",
               "checkpoint": {"size": size, "block": min(_BLOCK, size / p)}}  # fmt: skip
-    emulated = registry.predict(blocks, machine, "emulator", p=p)
+    emulated = registry.predict(blocks, machine, "emulator", p=p, settings=settings)
     if emulated.status is Status.OK:
         return _answer(emulated, "blocks of up to 16 MB through its disks, emulator")
-    settings = {"state": size}
-    stored = registry.predict(_PROGRAM, machine, "emulator.tc", p=p, settings=settings)
+    sized = {"state": size, **settings}
+    stored = registry.predict(_PROGRAM, machine, "emulator.tc", p=p, settings=sized)
     if stored.status is Status.OK:
         return _answer(stored, "by its storage, emulator.tc")
     raise UnsupportedError(f"{machine.name} says nothing of how fast it writes a state: "

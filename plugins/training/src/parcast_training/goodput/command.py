@@ -21,6 +21,10 @@ def goodput(
     solver: Annotated[
         Text, typer.Option("-s", "--solver", help="What predicts the work's time.")
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A workload parameter or machine value."),
+    ] = None,
     steps: Annotated[
         int | None, typer.Option(min=1, help="How often the workload runs, one after another.")
     ] = None,
@@ -74,7 +78,8 @@ def goodput(
     if machine is not None and on is not None:
         raise ParcastError(f"--on {on}: {machine} is the machine already; leave out --on")
     options = Options(
-        workload=workload, machine=machine or on, p=p, solver=solver, work=work, steps=steps,
+        workload=workload, machine=machine or on, p=p, solver=solver,
+        settings=tuple(settings or ()), work=work, steps=steps,
         mtbf=mtbf, node_mtbf=node_mtbf, checkpoint=checkpoint, state=state, restart=restart,
         spares=spares, repair=repair, slowdown=slowdown, slow_share=slow_share,
         slow_episode=slow_episode, interval=interval, horizon=horizon,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import attrs
 
 from parcast import Machine, Registry, Status, UnsupportedError
+from parcast.comparison import Settings, split_assignment
 from parcast.errors import ParcastError
 from parcast.quantities import Distribution, to_base
 from parcast_training.goodput.checkpoint_time import checkpoint_time
@@ -20,6 +24,7 @@ class Options:
     machine: str | None = None
     p: int | None = None
     solver: str | None = None
+    settings: tuple[str, ...] = ()  #: each NAME=VALUE
     work: str | None = None
     steps: int | None = None
     mtbf: str | None = None
@@ -57,10 +62,14 @@ def read_question(registry: Registry, options: Options) -> Question:
     UnsupportedError
         If a prediction that is needed is refused.
     """
+    _refuse_idle(options)
     machine = None if options.machine is None else registry.machine(options.machine)
-    work, work_notes = _work(registry, options, machine)
+    settings = _settings(registry, options)
+    work, work_notes = _work(
+        registry, options, machine, {**settings.parameters, **settings.machine, **settings.options}
+    )
     mtbf, mtbf_notes = _mtbf(options, machine)
-    checkpoint, checkpoint_notes = _checkpoint(registry, options, machine)
+    checkpoint, checkpoint_notes = _checkpoint(registry, options, machine, settings.machine)
     if options.restart is None:
         raise ParcastError("state --restart, the time from a failure until the job computes again")
     if (options.spares is None) != (options.repair is None):
@@ -96,8 +105,41 @@ def read_question(registry: Registry, options: Options) -> Question:
     )
 
 
+def _refuse_idle(options: Options) -> None:
+    """Refuse options that would change nothing."""
+    predicts = options.workload is not None
+    placed = predicts or options.node_mtbf is not None or options.state is not None
+    idle = {
+        "-p": (options.p, placed, "--node-mtbf, --state or a WORKLOAD"),
+        "--on": (options.machine, placed, "--node-mtbf, --state or a WORKLOAD"),
+        "--solver": (options.solver, predicts, "a WORKLOAD"),
+        "--slow-episode": (options.slow_episode, options.slow_share is not None, "--slow-share"),
+    }
+    for option, (value, used, by) in idle.items():
+        if value is not None and not used:
+            raise ParcastError(f"{option} {value} changes nothing without {by}; leave it out")
+
+
+def _settings(registry: Registry, options: Options) -> Settings:
+    """Return what is set of the workload, the machine and the solver.
+
+    Raises
+    ------
+    ParcastError
+        If there is nothing of such a name.
+    """
+    if options.settings and options.machine is None:
+        raise ParcastError(f"--set {options.settings[0]}: name the machine, and the workload of "
+                           "its parameters")  # fmt: skip
+    workloads = [] if options.workload is None else [registry.workload(options.workload)]
+    return Settings.sort(dict(map(split_assignment, options.settings)), registry, workloads)
+
+
 def _work(
-    registry: Registry, options: Options, machine: Machine | None
+    registry: Registry,
+    options: Options,
+    machine: Machine | None,
+    settings: Mapping[str, Any],
 ) -> tuple[float | None, list[str]]:
     if options.workload is None:
         if options.steps is not None:
@@ -111,7 +153,9 @@ def _work(
         raise ParcastError(f"--work {options.work}: the time of {options.workload} is predicted; "
                            "leave out one of both")  # fmt: skip
     p = _processes(options, "that the workload runs on")
-    results = registry.compare(options.workload, machine, p=[p], solvers=options.solver)
+    results = registry.compare(
+        options.workload, machine, p=[p], solvers=options.solver, settings=settings
+    )
     answered = [row for row in results.rows if row.status is Status.OK and row.time is not None]
     estimates = [row for row in answered if row.time != row.lower or row.time == row.upper]
     if not (estimates or answered):
@@ -120,6 +164,7 @@ def _work(
     row = (estimates or answered)[0]
     steps = options.steps or 1
     times = "" if steps == 1 else f", {steps:,} times"
+    times += "" if estimates else "; that is a lower bound, and so is all that follows from it"
     note = f"{options.workload} takes {in_words(row.time or 0.0)} at p={p} by {row.solver}{times}"
     return (row.time or 0.0) * steps, [note]
 
@@ -138,7 +183,10 @@ def _mtbf(options: Options, machine: Machine | None) -> tuple[float, list[str]]:
 
 
 def _checkpoint(
-    registry: Registry, options: Options, machine: Machine | None
+    registry: Registry,
+    options: Options,
+    machine: Machine | None,
+    settings: Mapping[str, Any],
 ) -> tuple[float, list[str]]:
     if (options.checkpoint is None) == (options.state is None):
         raise ParcastError("state one of --checkpoint, the time to write one, and --state, its "
@@ -152,7 +200,7 @@ def _checkpoint(
         raise ParcastError(f"--state {options.state}: name a machine with disks (WORKLOAD MACHINE, "
                            "or --on MACHINE)")  # fmt: skip
     p = _processes(options, "that write")
-    answer = checkpoint_time(registry, machine, p, size)
+    answer = checkpoint_time(registry, machine, p, size, settings)
     note = f"a checkpoint takes {in_words(answer.seconds)}: {options.state} of {p} processes on "
     return answer.seconds, [f"{note}{machine.name}, {answer.by}"]
 
