@@ -11,8 +11,9 @@ import typer
 from typer.core import TyperGroup
 
 from parcast.cli import output_option, print_json, print_table, print_text
-from parcast.errors import UnknownNameError
+from parcast.errors import SolveError, UnknownNameError
 from parcast.files import check_file, write_text
+from parcast.quantities import parse_numbers
 
 if TYPE_CHECKING:
     from parcast_score.board import Score
@@ -94,6 +95,30 @@ def init(
 
     write_template(folder)
     print_text(f"{folder}: fill in dataset.toml and points.csv, then: parcast score {folder}")
+    return 0
+
+
+@score.command("measure")
+def measure(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(help="The folder of the dataset.")],
+    workload: Annotated[str, typer.Argument(help="Names or files, by commas.")],
+    machine: Annotated[str, typer.Argument(help="The machine's file, as parcast mpi measure has.")],
+    p: Annotated[str, typer.Option("-p", help="Numbers of processes, such as 1,2,4.")] = "1,2",
+    solver: Annotated[str, typer.Option("-s", "--solver", help="Who measures.")] = "mpi.run",
+) -> int:
+    """Run programs on this host and write their times as a dataset; again to measure anew."""
+    from parcast_score.runs import measure as write_runs
+
+    names = [name.strip() for name in workload.split(",")]
+    try:
+        refused = write_runs(context.obj, folder, names, machine, parse_numbers("-p", p), solver)
+    except SolveError as error:
+        typer.echo(f"parcast: {error}", err=True)
+        return 1
+    for sentence in refused:
+        typer.echo(f"parcast: {sentence}", err=True)
+    print_text(f"{folder}: see parcast score {folder}")
     return 0
 
 
