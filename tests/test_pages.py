@@ -27,6 +27,7 @@ HOW_TO = [
     "disks",
     "network",
     "share",
+    "scale",
 ]
 PAGES = [
     "agreement.md",
