@@ -29,6 +29,7 @@ HOW_TO = [
     "share",
     "goodput",
     "score",
+    "scale",
 ]
 PAGES = [
     "agreement.md",

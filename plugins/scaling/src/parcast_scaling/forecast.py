@@ -42,6 +42,10 @@ class Band:
     binds: str  #: what takes the largest part of the time
     binds_chance: float  #: the probability of that
 
+    def holds(self, run: Run) -> bool:
+        """Tell whether a run is of this size."""
+        return run.p == self.p and math.isclose(run.n, self.n, rel_tol=1e-9)
+
 
 @attrs.frozen(kw_only=True)
 class Knee:
@@ -80,6 +84,7 @@ class Curves:
     p: Floats
     n: Floats
     logs: Floats  #: of seconds, shape (draws, points)
+    seen: Floats  #: the same as sizes show them that are measured as often as the others
     smooth: Floats  #: the same without the scatter of single sizes
     parts: Floats  #: of each kind of part in the time, shape (draws, points, kinds)
     first: Floats  #: logarithm of the rate per process at the smallest measured size, by draw
@@ -104,6 +109,7 @@ def curves(
     seconds = posterior.parts(p, n)
     drift = posterior.drift(p, n, rng)
     scatter = posterior.scatter()[:, None] * rng.standard_normal(drift.shape)
+    noise = np.sqrt(np.median(observed.variance)) * rng.standard_normal(drift.shape)
     logs = np.log(np.maximum(seconds.sum(axis=-1), 1e-300))
     low = np.log(np.maximum(bound(p, n), 1e-300))[None] if bound is not None else -np.inf
     at, size = observed.p[:1], observed.n[:1]
@@ -113,6 +119,7 @@ def curves(
         p=p,
         n=n,
         logs=np.maximum(logs + drift + scatter, low),
+        seen=np.maximum(logs + drift + scatter + noise, low),
         smooth=np.maximum(logs + drift, low),
         parts=kinds,
         first=np.log(size / at) - start,
@@ -220,6 +227,7 @@ def _columns(drawn: Curves, which: slice) -> Curves:
         p=drawn.p[which],
         n=drawn.n[which],
         logs=drawn.logs[:, which],
+        seen=drawn.seen[:, which],
         smooth=drawn.smooth[:, which],
         parts=drawn.parts[:, which],
     )
@@ -227,7 +235,7 @@ def _columns(drawn: Curves, which: slice) -> Curves:
 
 def bands(drawn: Curves, target: float) -> tuple[Band, ...]:
     """Return the bands of draws, for a target of the efficiency."""
-    levels = np.exp(np.quantile(drawn.logs, [0.05, 0.25, 0.5, 0.75, 0.95], axis=0))
+    levels = np.exp(np.quantile(drawn.seen, [0.05, 0.25, 0.5, 0.75, 0.95], axis=0))
     rate = np.log(drawn.n / drawn.p)[None] - drawn.logs
     efficiency = np.exp(rate - drawn.first[:, None])
     words = list(BINDING)

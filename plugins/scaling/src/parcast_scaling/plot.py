@@ -81,14 +81,16 @@ def page(answer: Forecast, counts: str, left_out: Sequence[Run] = ()) -> str:
 
 
 def _picture(answer: Forecast, counts: str, left_out: Sequence[Run]) -> str:
-    scale = _Scale(answer.bands, [*answer.runs, *left_out])
+    runs = [run for run in answer.runs if _shown(run, answer.bands)]
+    left_out = [run for run in left_out if _shown(run, answer.bands)]
+    scale = _Scale(answer.bands, [*runs, *left_out])
     shapes = [
         *_axes(scale, answer.bands, counts),
         _area(scale, answer.bands, "low90", "high90", 0.15),
         _area(scale, answer.bands, "low50", "high50", 0.3),
         *_knee(scale, answer),
         *_line(scale, answer.bands),
-        *(_dot(scale, run, "#222") for run in answer.runs),
+        *(_dot(scale, run, "#222") for run in runs),
         *(_dot(scale, run, "none") for run in left_out),
     ]
     label = f"Time over {counts}, both axes logarithmic; the numbers stand in the table below"
@@ -96,6 +98,12 @@ def _picture(answer: Forecast, counts: str, left_out: Sequence[Run]) -> str:
         f"<svg viewBox='0 0 {_WIDTH} {_HEIGHT}' role='img' aria-label='{escape(label)}'>"
         f"{''.join(shapes)}</svg>"
     )
+
+
+def _shown(run: Run, bands: Sequence[Band]) -> bool:
+    """Tell whether a run is of the work that is shown: that of its p, or of all."""
+    alike = [band for band in bands if band.p == run.p]
+    return not alike or any(band.holds(run) for band in alike)
 
 
 def _axes(scale: _Scale, bands: Sequence[Band], counts: str) -> list[str]:

@@ -29,8 +29,8 @@ class Prior:
     drift_spread: float = 1.0  #: of its logarithm
     drift_of_noise: float = 0.4  #: which part of one run's noise adds to it
     shift: float = 0.7  #: how much larger drift is where nothing is divided work, in its spread
-    roughness: float = 0.88  #: the drift over d doublings is as d to this power
-    divided_spread: float = 0.05  #: of the divided work's exponent about 1
+    roughness: float = 0.75  #: the drift over d doublings is as d to this power
+    divided_spread: float = 0.02  #: of the divided work's exponent about 1
     crowded: float = 0.9  #: median of the contention's exponent
     crowded_spread: float = 0.45  #: of its logarithm
     jump: float = 0.04  #: chance of a jump upwards in each doubling

@@ -14,7 +14,8 @@ from parcast.cli import print_json, print_table, print_text
 from parcast.errors import FileError, ParcastError
 from parcast.files import check_file, write_text
 from parcast.quantities import format_seconds, parse_numbers
-from parcast_scaling.forecast import Forecast, forecast
+from parcast_scaling.forecast import Band, Forecast, forecast
+from parcast_scaling.isoefficiency import NeededWork, isoefficiency
 from parcast_scaling.limits import machine_bound
 from parcast_scaling.mechanisms import Floats
 from parcast_scaling.reading import Times
@@ -81,14 +82,19 @@ def show_forecast(
     if wanted.worth_measuring:
         goal = max(*sizes, 2 * largest)
         proposals = propose(runs, goal, wanted.worth_measuring, work=work, seed=wanted.seed)
+    curve_of_work = (
+        isoefficiency(runs, sizes, wanted.efficiency, seed=wanted.seed) if times.varies else ()
+    )
     if json:
         print_json({
             **answer.to_dict(),
+            "isoefficiency": [attrs.asdict(size) for size in curve_of_work],
             "left_out": [attrs.asdict(run) for run in left_out],
             "worth_measuring": [attrs.asdict(proposal) for proposal in proposals],
         })  # fmt: skip
     else:
         _print_forecast(answer, times.counts, left_out)
+        _print_work(curve_of_work, wanted.efficiency)
         _print_proposals(proposals, max(sizes))
     if output is not None:
         from parcast_scaling.plot import page
@@ -154,7 +160,7 @@ def _print_forecast(answer: Forecast, counts: str, left_out: Sequence[Run]) -> N
         [
             [
                 f"{band.p:g}",
-                _measured([*answer.runs, *left_out], band.p),
+                _measured([*answer.runs, *left_out], band),
                 format_seconds(band.median),
                 f"{format_seconds(band.low50)} .. {format_seconds(band.high50)}",
                 f"{format_seconds(band.low90)} .. {format_seconds(band.high90)}",
@@ -168,7 +174,9 @@ def _print_forecast(answer: Forecast, counts: str, left_out: Sequence[Run]) -> N
     )  # fmt: skip
     print_text("\n" + _knee_sentence(answer, counts))
     for run in sorted(left_out, key=lambda run: run.p):
-        band = next(band for band in answer.bands if band.p == run.p)
+        band = next((band for band in answer.bands if band.holds(run)), None)
+        if band is None:
+            continue  # it was of other work than is predicted
         inside = "inside" if band.low90 <= run.seconds <= band.high90 else "outside"
         print_text(
             f"\n{counts}={run.p:g} left out: {format_seconds(run.seconds)}, {inside} the 90 % band"
@@ -178,8 +186,25 @@ def _print_forecast(answer: Forecast, counts: str, left_out: Sequence[Run]) -> N
         print_text(f"\n{remark}")
 
 
-def _measured(runs: Sequence[Run], p: float) -> str:
-    seconds = [run.seconds for run in runs if run.p == p]
+def _print_work(sizes: Sequence[NeededWork], target: float) -> None:
+    if not sizes:
+        return
+    print_text(f"\nwork n for an efficiency of {100 * target:g} %:")
+    print_table(
+        ("p", "n", "90 %"),
+        [
+            [f"{size.p:g}", _amount(size.n), f"{_amount(size.low90)} .. {_amount(size.high90)}"]
+            for size in sizes
+        ],
+    )
+
+
+def _amount(n: float | None) -> str:
+    return "none up to 64 times as much" if n is None else f"{n:.3g}"
+
+
+def _measured(runs: Sequence[Run], band: Band) -> str:
+    seconds = [run.seconds for run in runs if band.holds(run)]
     return format_seconds(median(seconds)) if seconds else ""
 
 

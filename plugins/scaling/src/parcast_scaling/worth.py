@@ -79,7 +79,7 @@ def _best(
     before = _width(drawn)
     proposals = []
     for index, size in enumerate(sizes):
-        outcomes = np.exp(np.quantile(drawn.logs[:, index], _OUTCOMES))
+        outcomes = np.exp(np.quantile(drawn.seen[:, index], _OUTCOMES))
         widths = [
             _width(_draws([*runs, Run(size, seconds, float(work(np.array([size]))[0]))],
                           np.array([goal]), work, seed))
@@ -119,5 +119,5 @@ def _draws(runs: Sequence[Run], p: Floats, work: Callable[[Floats], Floats], see
 
 def _width(drawn: Curves) -> float:
     """Return the width of the 90 % band at the last size, of logarithms."""
-    low, high = np.quantile(drawn.logs[:, -1], [0.05, 0.95])
+    low, high = np.quantile(drawn.seen[:, -1], [0.05, 0.95])
     return float(high - low)

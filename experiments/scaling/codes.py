@@ -1,0 +1,135 @@
+"""Synthetic codes whose mechanism is known: coverage, bottlenecks, and what measuring costs.
+
+    python experiments/scaling/codes.py 200
+
+Each code is divided work and one other mechanism, or none. It is measured at p = 1 to 1024, five
+runs each, with a noise of 5 %; the other mechanism takes 50 to 85 % of the time at 1024, so that it
+can be told. Predicted are the times at 2048 and 4096 and what takes most there.
+
+For ``--worth-measuring`` a code is measured at p = 2 to 16, three runs each, and the 90 % band at
+256 is to be less than twofold. Runs are added by doubling p, or as proposed, until it is.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable
+from statistics import median
+
+import attrs
+import numpy as np
+
+from parcast_scaling.forecast import bands, curves
+from parcast_scaling.mechanisms import COLLECTIVES, CONTENTION, SERIAL, SURFACE, WORK, Floats
+from parcast_scaling.times import Run, observe
+from parcast_scaling.worth import worth_measuring
+
+NOISE = 0.05
+
+KINDS: dict[str, Callable[[Floats], Floats]] = {
+    WORK: np.zeros_like,
+    SURFACE: lambda p: p**-0.5,
+    SERIAL: np.ones_like,
+    COLLECTIVES: np.log2,
+    CONTENTION: lambda p: p,
+}
+
+
+@attrs.frozen
+class Code:
+    """A code: its work, and the share of its other mechanism at the largest size."""
+
+    kind: str
+    seconds: float
+    share: float
+    top: float
+
+    def __call__(self, p: Floats) -> Floats:
+        """Return its time without noise."""
+        term = KINDS[self.kind]
+        at_top = float(term(np.array([self.top]))[0])
+        shared = self.share * term(p) / at_top if at_top else np.zeros_like(p)
+        divided = (1 - self.share if at_top else 1.0) * self.top / p
+        times: Floats = self.seconds * (divided + shared)
+        return times
+
+    def runs(self, sizes: Floats, repeats: int, rng: np.random.Generator) -> list[Run]:
+        """Return measured runs."""
+        p = np.repeat(sizes, repeats)
+        times = self(p) * np.exp(NOISE * rng.standard_normal(len(p)))
+        return [Run(float(size), float(time)) for size, time in zip(p, times, strict=True)]
+
+
+def code(number: int, top: float, low: float, high: float) -> tuple[Code, np.random.Generator]:
+    """Return a code of that number, and the generator of its noise."""
+    rng = np.random.default_rng([2026, number])
+    kind = list(KINDS)[number % len(KINDS)]
+    return Code(kind, float(np.exp(rng.uniform(-2, 5))), float(rng.uniform(low, high)), top), rng
+
+
+def coverage(count: int) -> str:
+    """Return how often bands hold and the bottleneck is right, of so many codes."""
+    sizes, wanted = 2.0 ** np.arange(11), np.array([2048.0, 4096.0])
+    inside, right, sure, sure_right = Counter[float](), 0, 0, 0
+    for number in range(count):
+        synthetic, rng = code(number, 1024, 0.5, 0.85)
+        drawn, _ = curves(observe(synthetic.runs(sizes, 5, rng)), wanted, np.ones(2))
+        predicted = bands(drawn, 0.5)
+        new = synthetic.runs(wanted, 5, rng)
+        for band in predicted:
+            measured = median(run.seconds for run in new if run.p == band.p)
+            inside[band.p] += band.low90 <= measured <= band.high90
+        hit = predicted[-1].binds == synthetic.kind
+        right += hit
+        sure += predicted[-1].binds_chance >= 0.7
+        sure_right += hit and predicted[-1].binds_chance >= 0.7
+    shares = ", ".join(f"{100 * inside[p] / count:.1f} % at {p:g}" for p in wanted)
+    return (
+        f"{count} codes: new medians in the 90 % band: {shares}; the right bottleneck in "
+        f"{100 * right / count:.0f} %, and in {sure_right} of the {sure} where it is stated with a "
+        "probability of 70 % or more"
+    )
+
+
+def cost_of(synthetic: Code, rng: np.random.Generator, *, proposed: bool) -> float:
+    """Return p times hours until the 90 % band at 256 is less than twofold."""
+    runs, spent = synthetic.runs(2.0 ** np.arange(1, 5), 3, rng), 0.0
+    for _ in range(12):
+        drawn, _ = curves(observe(runs), np.array([256.0]), np.ones(1))
+        low, high = np.quantile(drawn.seen[:, 0], [0.05, 0.95])
+        if high - low <= math.log(2):
+            break
+        if proposed:
+            (proposal,) = worth_measuring(runs, 256, 1, seed=1, most=256)
+            size = proposal.p
+        else:
+            size = 2 * max(run.p for run in runs)
+        new = synthetic.runs(np.array([size]), 1, rng)
+        spent += size * new[0].seconds / 3600
+        runs += new
+    return spent
+
+
+def worth(count: int) -> str:
+    """Return what proposals cost over what doubling costs."""
+    ratios = []
+    for number in range(count):
+        synthetic, _ = code(number, 256, 0.2, 0.7)
+        costs = [
+            cost_of(synthetic, np.random.default_rng([7, number]), proposed=proposed)
+            for proposed in (True, False)
+        ]
+        if costs[1]:
+            ratios.append(costs[0] / costs[1])
+    return (
+        f"{len(ratios)} codes: proposals take {100 * float(np.median(ratios)):.0f} % of the "
+        f"node-hours of doubling (median; {100 * float(np.mean(ratios)):.0f} % in the mean)"
+    )
+
+
+if __name__ == "__main__":
+    codes = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    print(coverage(codes))
+    print(worth(codes // 4))

@@ -1,0 +1,193 @@
+"""How often bands hold, and how far medians are off, at twice and four times what was measured.
+
+    python experiments/scaling/judge.py ../shared/truth --uk archer-benchmarks/.git \
+        --extrap extrap/bin/python > table.md
+
+Each series is cut after its second, third, ... size; what is before calibrates, and twice and four
+times the last of it are predicted, where they were measured. Half of the families (by the hash of
+their names) tuned the prior; the tables are of the others. Each family counts the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+
+import attrs
+import numpy as np
+from series import Series, Size, truth, uk_benchmarks
+
+from parcast.quantities import student_t
+from parcast_scaling import predict
+from parcast_scaling.forecast import curves, knee
+from parcast_scaling.times import Run, observe
+
+EXTRAP = Path(__file__).with_name("extrap_models.py")
+
+
+@attrs.frozen(kw_only=True)
+class Question:
+    """Sizes that calibrate, and one to predict."""
+
+    series: Series
+    known: tuple[Size, ...]
+    asked: Size
+
+    @property
+    def factor(self) -> float:
+        """How many times the largest size that calibrates."""
+        return self.asked.p / self.known[-1].p
+
+
+@attrs.frozen
+class Answer:
+    """A predicted time, and its 90 % band where there is one."""
+
+    seconds: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+def questions(series: Series) -> Iterator[Question]:
+    """Yield each cut of a series with each size at twice or four times its end."""
+    for count in range(2, len(series.sizes)):
+        known = series.sizes[:count]
+        for size in series.sizes[count:]:
+            if size.p / known[-1].p in {2.0, 4.0}:
+                yield Question(series=series, known=known, asked=size)
+
+
+def by_parcast(question: Question) -> Answer:
+    """Return the band of this project."""
+    points = [(size.p, seconds, size.n) for size in question.known for seconds in size.seconds]
+    (band,) = predict(points, [(question.asked.p, question.asked.n)])
+    return Answer(band.median, band.low90, band.high90)
+
+
+def by_power(question: Question) -> Answer:
+    """Return time over work as a power of p, with the 90 % band of the regression."""
+    x = np.log([size.p for size in question.known])
+    y = np.log([median(size.seconds) / size.n for size in question.known])
+    slope, start = np.polyfit(x, y, 1)
+    at = math.log(question.asked.p)
+    middle = math.exp(start + slope * at) * question.asked.n
+    spare = len(x) - 2
+    if spare == 0:
+        return Answer(middle)
+    scatter = math.sqrt(((y - start - slope * x) ** 2).sum() / spare)
+    lever = 1 + 1 / len(x) + (at - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum()
+    width = student_t(0.9, spare) * scatter * math.sqrt(lever)
+    return Answer(middle, middle * math.exp(-width), middle * math.exp(width))
+
+
+def by_extrap(asked: Sequence[Question], python: str) -> list[Answer]:
+    """Return Extra-P's times, without a band: it states none."""
+    lines = []
+    for question in asked:
+        seconds = [[x / size.n for x in size.seconds] for size in question.known]
+        sizes = [size.p for size in question.known]
+        lines.append(json.dumps([sizes, seconds, [question.asked.p], ["negative", "fewer"]]))
+    done = subprocess.run(  # noqa: S603
+        [python, str(EXTRAP)], input="\n".join(lines), text=True, capture_output=True, check=True
+    )
+    times = [json.loads(line)[0] for line in done.stdout.splitlines()]
+    return [
+        Answer(math.nan if time is None else time * question.asked.n)
+        for question, time in zip(asked, times, strict=True)
+    ]
+
+
+def row(name: str, asked: Sequence[Question], answers: Sequence[Answer]) -> str:
+    """Return a line of the table: coverage, median error, error of the worst tenth."""
+    counts = Counter(question.series.family for question in asked)
+    weights = np.array([1 / counts[question.series.family] for question in asked])
+    truths = np.array([median(question.asked.seconds) for question in asked])
+    low, high = (np.array([getattr(a, end) for a in answers]) for end in ("low", "high"))
+    times = np.array([answer.seconds for answer in answers])
+    errors = np.where(times > 0, np.abs(times / truths - 1), np.inf)
+    stated = ~np.isnan(low)
+    inside = (low <= truths) & (truths <= high)
+    covers = weights[stated & inside].sum() / weights.sum()
+    order = np.argsort(errors)
+    parts = np.cumsum(weights[order]) / weights.sum()
+    middle, worst = (errors[order][np.searchsorted(parts, level)] for level in (0.5, 0.9))
+    width = f"{np.exp(np.median(np.log(high[stated] / low[stated]))):.2f}" if stated.any() else ""
+    coverage = f"{100 * covers:.0f} %" if stated.any() else "none stated"
+    return f"| {name} | {coverage} | {width} | {100 * middle:.1f} % | {100 * worst:.0f} % |"
+
+
+def bend(series: Series) -> float | None:
+    """Return where the measured rate's slope falls under a half for good, by interpolation."""
+    x = np.log2([size.p for size in series.sizes])
+    rate = np.log2([size.n / median(size.seconds) for size in series.sizes])
+    slopes, middles = np.diff(rate) / np.diff(x), (x[1:] + x[:-1]) / 2
+    under = np.flatnonzero(slopes < 0.5)
+    if len(under) == 0 or under[0] == 0:
+        return None
+    after = under[0]
+    part = (slopes[after - 1] - 0.5) / (slopes[after - 1] - slopes[after])
+    return float(2 ** (middles[after - 1] + part * (middles[after] - middles[after - 1])))
+
+
+def knees(several: Sequence[Series]) -> tuple[int, int, int]:
+    """Return how many knees lie beyond what calibrates, and of these predicted within a doubling.
+
+    The last count is that of knees in the 90 % range. At most four doublings beyond the last size
+    that calibrates are looked at.
+    """
+    count, near, inside = 0, 0, 0
+    for series in several:
+        at = bend(series)
+        known = [size for size in series.sizes if at is not None and 1.4 * size.p <= at]
+        if at is None or len(known) < 3:
+            continue
+        runs = [Run(size.p, x, size.n) for size in known for x in size.seconds]
+        grid = np.geomspace(known[0].p, 16 * known[-1].p, 40)
+        drawn, _ = curves(observe(runs), grid, np.full(40, known[-1].n))
+        found = knee(drawn)
+        count += 1
+        near += found.median is not None and 0.5 <= found.median / at <= 2
+        inside += (found.low90 or math.inf) <= at <= (found.high90 or math.inf)
+    return count, near, inside
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("truth", type=Path)
+    parser.add_argument("--uk", type=Path, help="a clone of hpc-uk/archer-benchmarks")
+    parser.add_argument("--extrap", help="the python of an environment with Extra-P")
+    parser.add_argument("--tuned", action="store_true", help="the families that tuned the prior")
+    options = parser.parse_args()
+    several = [*truth(options.truth), *(uk_benchmarks(options.uk) if options.uk else ())]
+    several = [series for series in several if series.judged != options.tuned]
+    groups: dict[tuple[str, str], list[Question]] = defaultdict(list)
+    for series in several:
+        for question in questions(series):
+            sizes = "two sizes" if len(question.known) == 2 else "three or more"
+            groups[series.group, f"{sizes}, at {question.factor:g} times"].append(question)
+            groups["all", f"at {question.factor:g} times"].append(question)
+    for (group, part), asked in sorted(groups.items()):
+        families = len({question.series.family for question in asked})
+        print(f"\n{group}, {part} ({len(asked)} predictions of {families} families)\n")
+        print("| | in the 90 % band | width | median error | worst tenth from |")
+        print("|---|---|---|---|---|")
+        print(row("parcast", asked, [by_parcast(question) for question in asked]))
+        if options.extrap:
+            print(row("Extra-P 4.2", asked, by_extrap(asked, options.extrap)))
+        print(row("power law", asked, [by_power(question) for question in asked]))
+    for group in sorted({series.group for series in several}):
+        count, near, inside = knees([series for series in several if series.group == group])
+        if count:
+            print(f"\n{group}: of {count} knees beyond what calibrates {near} are predicted within "
+                  f"a doubling, {inside} lie in the 90 % range")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

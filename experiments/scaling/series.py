@@ -1,0 +1,156 @@
+"""Measured series that predictions are judged on: public times at several sizes, read from files.
+
+`truth` reads folders of ``points.csv`` (see their READMEs); `uk_benchmarks` reads the outputs of
+five application codes in a clone of github.com/hpc-uk/archer-benchmarks. That repository's licence
+is the GPL, so none of its figures stand here: only what follows from them, summed up.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import re
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+
+#: Where an output states its time, by the code's folder; of GROMACS it is ns a day, a rate.
+_TIMES = {
+    "CASTEP": r"Total time\s+=\s+([\d.]+) s",
+    "GROMACS": r"Performance:\s+([\d.]+)",
+    "CP2K": r"(?m)^ CP2K\s+1\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+([\d.]+)",
+    "OpenSBLI": r"Total Wall time\s+([\d.]+)",
+    "VASP": r"LOOP\+:\s+cpu time\s+[\d.]+:\s+real time\s+([\d.]+)",
+}
+
+_ALLREDUCE_BYTES = {"4", "64", "1024", "16384", "262144", "1048576"}
+
+
+@attrs.frozen
+class Size:
+    """A measured size of a series."""
+
+    p: float
+    n: float
+    seconds: tuple[float, ...]  #: of each run, or the least, the median and the longest
+
+
+@attrs.frozen
+class Series:
+    """One code on one system at several sizes."""
+
+    group: str
+    family: str
+    name: str
+    sizes: tuple[Size, ...]
+
+    @property
+    def judged(self) -> bool:
+        """Whether its family is one to judge on; the prior was tuned on the others."""
+        return int(hashlib.sha256(self.family.encode()).hexdigest(), 16) % 2 == 1
+
+
+def truth(folder: Path) -> Iterator[Series]:
+    """Yield the series of three sizes or more."""
+    points: dict[tuple[str, str, str], list[Size]] = defaultdict(list)
+    for name in ("perfstudy", "mlperf_training_v51", "sailor"):
+        with (folder / name / "points.csv").open() as file:
+            for row in csv.DictReader(file):
+                key = _key(name, row)
+                if key is not None:
+                    points[key].append(_size(row))
+    for (group, family, name), sizes in points.items():
+        alone = {size.p: size for size in sorted(sizes, key=lambda size: (size.p, size.n))}
+        if len(alone) >= 3:
+            yield Series(group, family, name, tuple(alone.values()))
+
+
+def _key(dataset: str, row: dict[str, str]) -> tuple[str, str, str] | None:
+    if dataset == "perfstudy":
+        wanted = row["application"].startswith("osu_allreduce")
+        if not wanted or row["message_bytes"] not in _ALLREDUCE_BYTES:
+            return None
+        return "allreduce", row["family"], f"{row['series']} {row['message_bytes']} B"
+    if row["primary"] != "yes" or not row["global_batch"] or row["unit"].startswith("samples"):
+        return None
+    return "training", row["family"], f"{row['series']} {row['metric']}"
+
+
+def _size(row: dict[str, str]) -> Size:
+    middle, least, longest = (float(row[name]) for name in ("median", "min", "max"))
+    seconds = (middle,) if row["n"] == "1" else (least, middle, longest)
+    return Size(float(row["size"]), float(row.get("global_batch") or 1), seconds)
+
+
+def uk_benchmarks(repository: Path) -> Iterator[Series]:
+    """Yield the series of three sizes or more of CASTEP, CP2K, GROMACS, OpenSBLI and VASP."""
+    found: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for path, text in _outputs(repository):
+        code = next(code for code in _TIMES if f"/{code}/" in path)
+        match = re.search(_TIMES[code], text)
+        nodes = _nodes(path)
+        if match and nodes and "smp" not in path and float(match[1]) > 0:
+            value = float(match[1])
+            found[_configuration(path)][nodes].append(1 / value if code == "GROMACS" else value)
+    for name, sizes in found.items():
+        if len(sizes) >= 3:
+            parts = name.split("/")
+            family = "/".join([*parts[1:3], re.sub(r"[_-].*", "", parts[4])])
+            measured = [Size(p, 1.0, tuple(sizes[p])) for p in sorted(sizes)]
+            yield Series("applications", family, name, tuple(measured))
+
+
+def _outputs(repository: Path) -> Iterator[tuple[str, str]]:
+    listing = _git(repository, "ls-tree", "-r", "HEAD", "apps", "others").decode()
+    blobs = [line.split("\t") for line in listing.splitlines()]
+    wanted = [
+        (meta.split()[2], path)
+        for meta, path in blobs
+        if "/results" in path and any(f"/{code}/" in path for code in _TIMES)
+    ]
+    request = "\n".join(blob for blob, _ in wanted).encode() + b"\n"
+    data = _git(repository, "cat-file", "--batch", request=request)
+    at = 0
+    for _, path in wanted:
+        end = data.index(b"\n", at)
+        head = data[at:end].split()
+        at = end + 1
+        if head[-1] == b"missing":
+            continue
+        length = int(head[2])
+        yield path, data[at : at + length].decode(errors="replace")
+        at += length + 1
+
+
+def _git(repository: Path, *arguments: str, request: bytes | None = None) -> bytes:
+    environment = {**os.environ, "GIT_NO_LAZY_FETCH": "1"}
+    line = ["git", "-C", str(repository), *arguments]
+    return subprocess.run(  # noqa: S603
+        line, check=True, capture_output=True, input=request, env=environment
+    ).stdout
+
+
+def _nodes(path: str) -> int | None:
+    name = path.rpartition("/")[2]
+    for pattern, text in (
+        (r"(\d+)\s*-?nodes?", name),
+        (r"(\d+)nodes?", path),
+        (r"CP2K_(\d+)\.o", name),
+        (r"mpi\.(\d+)\.\d+\.log", name),
+    ):
+        if match := re.search(pattern, text):
+            return int(match[1])
+    return None
+
+
+def _configuration(path: str) -> str:
+    """Return all that tells series apart: folder, threads of a process and of a core."""
+    folder, _, name = path.rpartition("/")
+    threads = re.search(r"(\d+)threads", name)
+    smt = re.search(r"(\d+)smt", name)
+    marks = [match[0] for match in (threads, smt) if match] + ["HT"] * ("HT" in name)
+    return re.sub(r"-?\d+nodes?", "", folder) + " " + " ".join(marks)
