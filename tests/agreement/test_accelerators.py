@@ -76,7 +76,7 @@ def test_every_family_charges_what_elapses(solver, programs):
             for plain in (False, True)
         ]
         offloading, elapsing = rows
-        assert offloading.status == elapsing.status, (seed, offloading.reason, elapsing.reason)
+        assert offloading.status == elapsing.status, (seed, offloading.message, elapsing.message)
         if offloading.time is not None:
             answered += 1
             assert offloading.time == pytest.approx(elapsing.time, rel=CLOSE, abs=1e-12), seed
