@@ -57,7 +57,7 @@ def outputs(registry: Registry, machine: dict[str, Any]) -> Reading:
         if benchmark == "latency":
             asked = Series(benchmark, quantity, values, "t.txt", "OSU", processes=2)
         checked = check_machine(
-            registry, registry.machine(machine), Reading((asked,)), most=2, samples=0
+            registry, registry.machine(machine), Reading((asked,)), limit=2, samples=0
         )
         values = tuple(
             Value(item.size, item.predicted, line) for line, item in enumerate(checked.compared, 1)
@@ -72,7 +72,7 @@ def test_a_machine_is_found_again_from_its_benchmarks(registry: Registry, seed: 
     reading = outputs(registry, true)
     result = estimate(reading, "again", {"node": 8})
     again = registry.machine(result.data)
-    checked = check_machine(registry, again, reading, most=2, samples=0)
+    checked = check_machine(registry, again, reading, limit=2, samples=0)
     assert len(checked.compared) == 2 * len(SIZES)
     errors = sorted(abs(item.error) for item in checked.compared)
     assert errors[len(errors) // 2] < 0.01

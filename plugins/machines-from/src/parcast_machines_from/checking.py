@@ -254,8 +254,8 @@ def summaries(checked: Checked) -> Iterator[str]:
         worst = max(items, key=lambda item: abs(math.log(item.predicted / item.measured)))
         text = (
             f"{f'{benchmark} {within}'.strip()}, {processes} processes: {len(items)} values, "
-            f"median error {100 * float(np.median(errors)):.1f} %, worst {100 * worst.error:+.0f} % at "
-            f"{worst.size:.0f} bytes"
+            f"median error {100 * float(np.median(errors)):.1f} %, "
+            f"worst {100 * worst.error:+.0f} % at {worst.size:.0f} bytes"
         )
         inside = [item.inside for item in items if item.inside is not None]
         yield f"{text}; {sum(inside)} of {len(inside)} inside their interval" if inside else text

@@ -117,8 +117,8 @@ def _contradiction(first: Series, second: Series) -> str:
             worst = ratio
             text = (
                 f"{first.benchmark} of {value.size:.0f} bytes: {_place(first, value)} and "
-                f"{_place(second, opposite)} differ by {100 * (math.exp(ratio) - 1):.0f} %, more than "
-                "their repeats do"
+                f"{_place(second, opposite)} differ by {100 * (math.exp(ratio) - 1):.0f} %, "
+                "more than their repeats do"
             )
     return text
 

@@ -81,8 +81,8 @@ def _disagreeing(reading: Reading) -> Iterator[str]:
         earlier = first.setdefault(fact.key, fact)
         if earlier.value != fact.value:
             yield (
-                f"{fact.key}: {earlier.where} says {earlier.value} and {fact.where} says {fact.value}; "
-                "the first is taken"
+                f"{fact.key}: {earlier.where} says {earlier.value} and {fact.where} says "
+                f"{fact.value}; the first is taken"
             )
 
 

@@ -11,9 +11,7 @@ from parcast_machines_from.records import Lines, Quantity, Reading, Series, Valu
 
 _TITLE = re.compile(r"^\s*# OSU (?P<what>.+?) Test(?: v?(?P<version>[\d.]+\S*))?\s*$")
 _ROW = re.compile(r"^\s*(\d+)((?:\s+[-\w.,]+)+)\s*$")
-_MEMORY = re.compile(
-    r"Send Buffer on (HOST|DEVICE).*Receive Buffer on (HOST|DEVICE)", re.IGNORECASE
-)
+_MEMORY = re.compile(r"(?i)Send Buffer on (HOST|DEVICE).*Receive Buffer on (HOST|DEVICE)")
 _WINDOW = re.compile(r"pairs:\s*(\d+)\s*\]\s*\[\s*window size:\s*(\d+)", re.IGNORECASE)
 
 #: What a title says, without ``MPI`` and ``-CUDA``, and what it is called here.
