@@ -1,0 +1,94 @@
+"""Benchmarks at the largest number of nodes, predicted from those at fewer: docs/blind-benchmarks.md.
+
+    python experiments/machines-from/blind.py ../shared/truth/perfstudy/points.csv
+
+Of each system and benchmark the series at the largest number of nodes is kept apart; the usual
+step is of the others alone.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from parcast_machines_from.estimating.growth import PAIRS, ahead, law_of, steps_of
+from parcast_machines_from.reading import read_file
+from parcast_machines_from.records import Series
+
+FEWEST = 2  # numbers of nodes
+
+
+def groups(path: Path) -> dict[tuple[str, str, str], list[Series]]:
+    """Return the series of each system and benchmark, by rising nodes."""
+    by_key = defaultdict(list)
+    for item in read_file(path).series:
+        if not item.benchmark.startswith("triad"):
+            by_key[item.system, item.benchmark, item.memory].append(item)
+    return {key: items for key in sorted(by_key) if len(items := _by_nodes(by_key[key])) >= FEWEST}
+
+
+def _by_nodes(items: list[Series]) -> list[Series]:
+    """Return one series for each number of nodes, that with most repeats."""
+    ordered = sorted(items, key=lambda item: item.values[0].repeats)
+    by_nodes = {item.nodes or 0: item for item in ordered}
+    return [by_nodes[nodes] for nodes in sorted(by_nodes)]
+
+
+def laws(series: dict[tuple[str, str, str], list[Series]]) -> dict[bool, object]:
+    """Return the usual steps of benchmarks of pairs and of all, without the largest sizes."""
+    steps = defaultdict(list)
+    for (_, benchmark, _), items in series.items():
+        for before, after in zip(items[:-2], items[1:-1], strict=True):
+            steps[benchmark in PAIRS].append(steps_of(before, after))
+    return {kind: law_of(items) for kind, items in steps.items()}
+
+
+def main(path: Path) -> None:
+    """Print the page."""
+    series = groups(path)
+    usual = laws(series)
+    rows, points = [], defaultdict(list)
+    for (system, benchmark, memory), items in series.items():
+        truth = items[-1]
+        values = {value.size: value for value in truth.values}
+        answers = ahead(items[:-1], truth.nodes or 0, usual[benchmark in PAIRS])
+        compared = [(answer, values[answer.size]) for answer in answers if answer.size in values]
+        errors = [abs(answer.value / value.value - 1) for answer, value in compared]
+        inside = [answer.low <= value.value <= answer.high for answer, value in compared]
+        kind = "pairs" if benchmark in PAIRS else "collectives"
+        points[kind] += list(zip(errors, inside, strict=True))
+        points["all"] += list(zip(errors, inside, strict=True))
+        worst = max(compared, key=lambda pair: abs(math.log(pair[0].value / pair[1].value)))
+        spread = np.median([(v.high - v.low) / v.value for v in truth.values])
+        rows.append(
+            f"| {system} | {benchmark}{' (device)' if memory == 'device' else ''} | "
+            f"{', '.join(str(item.nodes) for item in items[:-1])} | {truth.nodes} | {len(compared)} | "
+            f"{100 * np.median(errors):.1f} % | {worst[0].value / worst[1].value:.2f} x at "
+            f"{worst[0].size:.0f} B | {sum(inside)} of {len(inside)} | {100 * spread:.0f} % |"
+        )
+    for kind in ("pairs", "collectives", "all"):
+        errors, inside = zip(*points[kind], strict=True)
+        print(
+            f"- **{kind}**: {len(errors)} values, median error {100 * np.median(errors):.1f} %, "
+            f"{100 * np.mean(inside):.1f} % inside the 90 % interval."
+        )
+    for kind, law in usual.items():
+        name = "pairs" if kind else "collectives"
+        print(
+            f"- usual step of {name}: times {math.exp(law.step):.3g} a doubling, 90 % from "
+            f"{math.exp(law.step + law.low):.3g} to {math.exp(law.step + law.high):.3g}."
+        )
+    print()
+    print(
+        "| system | benchmark | from nodes | at | sizes | median error | worst | inside | range of repeats |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    print("\n".join(rows))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,261 @@
+"""Benchmarks predicted on a machine, beside what was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from parcast.errors import UncertaintyError
+from parcast_machines_from.records import Reading, Series, Value
+
+if TYPE_CHECKING:
+    from parcast import Machine, Registry, Row
+
+
+@attrs.frozen
+class Program:
+    """A benchmark as a program, and what its time says."""
+
+    name: str
+    divisor: float  #: of its time, for that of one step
+    bytes: float = 0.0  #: for each byte of a message: what a rate counts in a step
+    pairs: bool = False  #: a rate counts each pair's bytes
+
+
+_COLLECTIVES = (
+    "allreduce", "alltoall", "allgather", "reduce_scatter", "bcast", "reduce", "gather", "scatter",
+    "barrier",
+)  # fmt: skip
+
+#: By benchmark; 64 messages are in a window unless an output says another number.
+PROGRAMS: Mapping[str, Program] = {
+    "latency": Program("ping_pong", 2),
+    "bandwidth": Program("window", 2, bytes=1),
+    "pairs": Program("window", 2, bytes=1, pairs=True),
+    "bidirectional": Program("both_ways", 2, bytes=2),
+    "sendrecv": Program("shift", 4),
+    "exchange": Program("halo", 4),
+    "triad": Program("triad", 1),
+    "triad-core": Program("triad", 1),
+    "gemm": Program("product", 1),
+    "write": Program("write", 1),
+    "write-shared": Program("write_shared", 1),
+    **{name: Program(name, 2) for name in _COLLECTIVES},
+}
+
+#: What one process moves or computes where the output does not say how much.
+_TRIAD, _WRITE, _ROWS = 240e6, float(1 << 30), 2048
+
+SOLVER = "emulator.tc"
+
+
+@attrs.frozen
+class Compared:
+    """One measured value and its prediction, in base units."""
+
+    benchmark: str
+    quantity: str
+    processes: int
+    nodes: int | None
+    within: str
+    size: float
+    measured: float
+    predicted: float
+    low: float | None
+    high: float | None
+    where: str
+
+    @property
+    def error(self) -> float:
+        """How far the prediction is above what was measured, as a part of that."""
+        return self.predicted / self.measured - 1
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether what was measured is in the interval; None where there is none."""
+        if self.low is None or self.high is None:
+            return None
+        return self.low <= self.measured <= self.high
+
+
+@attrs.frozen
+class Checked:
+    """All that was compared, and what could not be."""
+
+    machine: str
+    compared: tuple[Compared, ...]
+    notes: tuple[str, ...]
+
+
+def check_machine(
+    registry: Registry, machine: Machine, reading: Reading, *, limit: int, samples: int
+) -> Checked:
+    """Return every benchmark of a reading predicted on a machine.
+
+    Parameters
+    ----------
+    limit
+        Benchmarks of more processes are left out and noted.
+    samples
+        How often uncertain numbers are drawn for intervals; 0 for none.
+    """
+    compared: list[Compared] = []
+    notes: list[str] = list(reading.notes)
+    for series in reading.series:
+        reason = _unfit(series, machine, limit)
+        if reason:
+            notes.append(f"{series.benchmark} of {series.where} is not predicted: {reason}")
+            continue
+        rows, note = _predict(registry, machine, series, samples)
+        notes += [f"{series.benchmark} of {series.where}: {note}"] if note else []
+        compared += [
+            item
+            for value, row in zip(series.values, rows, strict=False)
+            if (item := _compared(series, value, row)) is not None
+        ]
+    return Checked(machine.name, tuple(compared), tuple(dict.fromkeys(notes)))
+
+
+def _unfit(series: Series, machine: Machine, limit: int) -> str:
+    if series.benchmark not in PROGRAMS:
+        return "no program does what it does"
+    if series.memory == "device":
+        return "its buffers are in an accelerator's memory"
+    processes = _processes(series, machine)
+    if processes is None:
+        return "the output does not say how many processes it had"
+    if processes > limit:
+        return f"it has {processes:,} processes; --limit {processes} takes it"
+    return ""
+
+
+def _processes(series: Series, machine: Machine) -> int | None:
+    if series.benchmark == "triad":
+        return machine.nodes.cores
+    if series.benchmark == "triad-core":
+        return 1
+    if series.benchmark == "pairs" and series.pairs:
+        return 2 * series.pairs
+    return series.processes
+
+
+def _predict(
+    registry: Registry, machine: Machine, series: Series, samples: int
+) -> tuple[Sequence[Row], str]:
+    """Return a row for each value of a series, and what to say of them."""
+    processes = _processes(series, machine)
+    program = PROGRAMS[series.benchmark]
+    settings: dict[str, Any] = {}
+    if series.window is not None and "window" in program.name:
+        settings["window"] = series.window
+    sizes = [_amount(series, value) for value in series.values]
+    source = files("parcast_machines_from") / "programs" / f"{program.name}.py"
+    with as_file(source) as path:
+
+        def ask(draws: int) -> Sequence[Row]:
+            return registry.compare(
+                str(path), machine, p=processes, solvers=SOLVER, settings=settings,
+                mapping=_mapping(series, machine, processes or 1), over={"n": sizes},
+                uncertainty=draws, elasticities=False,
+            ).rows  # fmt: skip
+
+        try:
+            rows = ask(samples)
+        except UncertaintyError:
+            rows = ask(0)
+    wrong = next((row.message for row in rows if row.time is None), "")
+    return rows, wrong
+
+
+def _amount(series: Series, value: Value) -> float:
+    if series.benchmark.startswith("triad"):
+        return _TRIAD
+    if series.benchmark.startswith("write"):
+        return _WRITE
+    if series.benchmark == "gemm":
+        return _ROWS
+    return value.size
+
+
+def _mapping(series: Series, machine: Machine, processes: int) -> Any:
+    """Return where the processes of a benchmark ran, as far as its output says."""
+    if series.within or series.benchmark.startswith(("triad", "gemm", "write")):
+        return "block"
+    if series.benchmark in {"latency", "bandwidth", "bidirectional", "pairs"}:
+        return tuple(0 if 2 * rank < processes else 1 for rank in range(processes))
+    if series.nodes is None or -(-processes // series.nodes) == machine.nodes.cores:
+        return "block"
+    return tuple(rank * series.nodes // processes for rank in range(processes))
+
+
+def _compared(series: Series, value: Value, row: Row) -> Compared | None:
+    if row.time is None or row.time <= 0:
+        return None
+    program = PROGRAMS[series.benchmark]
+    ends = row.details.get("uncertainty", {}).get("interval") or (None, None)
+    turn = _turn(series, value, row, program)
+    predicted = turn(row.time)
+    low, high = (None if end is None else turn(end) for end in ends)
+    if low is not None and high is not None:
+        low, high = min(low, high), max(low, high)
+    where = f"{series.where.rpartition(':')[0]}:{value.line}"
+    return Compared(
+        series.benchmark, series.quantity, row.p, series.nodes, series.within, value.size,
+        value.value, predicted, low, high, where,
+    )  # fmt: skip
+
+
+def _turn(series: Series, value: Value, row: Row, program: Program) -> Any:
+    """Return what makes a value as measured of the program's time."""
+    if series.quantity == "s":
+        return lambda time: time / program.divisor
+    if series.benchmark.startswith("triad"):
+        return lambda time: row.p * _TRIAD / time
+    if series.benchmark.startswith("write"):
+        return lambda time: row.p * _WRITE / time
+    if series.benchmark == "gemm":
+        return lambda time: row.p * 2 * _ROWS**3 / time
+    count = (series.window or 64) * (row.p // 2 if program.pairs else 1)
+    return lambda time: program.bytes * count * value.size * program.divisor / time
+
+
+def table(checked: Checked) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows of what was measured and predicted."""
+    from parcast_machines_from.estimating.numbers import quantity, size_text
+
+    head = ["benchmark", "p", "size", "measured", "predicted", "error", "95 % interval", "source"]
+    rows = []
+    for item in checked.compared:
+        unit = item.quantity
+        interval = ""
+        if item.low is not None and item.high is not None:
+            interval = f"{quantity(item.low, unit)} .. {quantity(item.high, unit)}"
+            interval += "" if item.inside else " (outside)"
+        rows.append([
+            f"{item.benchmark} {item.within}".strip(), str(item.processes), size_text(item.size),
+            quantity(item.measured, unit), quantity(item.predicted, unit),
+            f"{100 * item.error:+.1f} %", interval, item.where,
+        ])  # fmt: skip
+    return head, rows
+
+
+def summaries(checked: Checked) -> Iterator[str]:
+    """Yield a sentence for each benchmark: its median error, its worst, and how many are inside."""
+    groups: dict[tuple[str, int, str], list[Compared]] = {}
+    for item in checked.compared:
+        groups.setdefault((item.benchmark, item.processes, item.within), []).append(item)
+    for (benchmark, processes, within), items in groups.items():
+        errors = [abs(item.error) for item in items]
+        worst = max(items, key=lambda item: abs(math.log(item.predicted / item.measured)))
+        text = (
+            f"{f'{benchmark} {within}'.strip()}, {processes} processes: {len(items)} values, "
+            f"median error {100 * float(np.median(errors)):.1f} %, "
+            f"worst {100 * worst.error:+.0f} % at {worst.size:.0f} bytes"
+        )
+        inside = [item.inside for item in items if item.inside is not None]
+        yield f"{text}; {sum(inside)} of {len(inside)} inside their interval" if inside else text

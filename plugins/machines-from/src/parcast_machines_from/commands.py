@@ -1,0 +1,149 @@
+"""``parcast machine from`` and ``parcast machine check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parcast.cli import output_option, print_json, print_table
+from parcast.errors import ParcastError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parcast import Registry
+    from parcast_machines_from.records import Reading
+
+machine = typer.Typer(help="Machines from outputs of benchmarks.", no_args_is_help=True)
+
+Within = Annotated[
+    list[str] | None,
+    typer.Option(help="A file of two processes within a level.", metavar="LEVEL=FILE"),
+]
+System = Annotated[
+    str | None, typer.Option(help="Which system of a table with several.", metavar="NAME")
+]
+Files = Annotated[list[Path], typer.Argument(help="Outputs of benchmarks, or folders of them.")]
+
+
+@machine.callback()
+def group() -> None:
+    """Machines from outputs of benchmarks, and the benchmarks predicted on a machine."""
+
+
+@machine.command(name="from")
+def from_outputs(
+    context: typer.Context,
+    files: Files,
+    *,
+    name: Annotated[str | None, typer.Option(help="What the machine is called.")] = None,
+    within: Within = None,
+    level: Annotated[
+        list[str] | None,
+        typer.Option(help="Cores of a level, such as node=96.", metavar="LEVEL=CORES"),
+    ] = None,
+    system: System = None,
+    output: Annotated[Path | None, output_option("Write the machine's .toml file.")] = None,
+) -> None:
+    """Estimate a machine's numbers from outputs of benchmarks, each with its file and line."""
+    from parcast.files import check_file, write_text
+    from parcast_machines_from.estimating.machine import estimate
+
+    if output is not None:
+        check_file(output, "a machine", [".toml"])
+    reading = _read(files, within, system)
+    title = name or (output.stem if output is not None else "machine")
+    result = estimate(reading, title, _levels(level))
+    registry: Registry = context.obj
+    registry.machine(result.data)  # what is written can be read
+    for note in result.notes:
+        typer.echo(f"parcast: {note}", err=True)
+    if output is None:
+        typer.echo(result.text, nl=False)
+        return
+    write_text(output, result.text)
+    rows = [[number.key, _shown(number.value), number.source] for number in result.numbers]
+    print_table(("number", "value", "source"), rows)
+    for item in result.open:
+        typer.echo(f"left out, {item}")
+
+
+@machine.command()
+def check(
+    context: typer.Context,
+    machine: Annotated[str, typer.Argument(help="A machine's name or file.")],
+    files: Files,
+    *,
+    within: Within = None,
+    system: System = None,
+    limit: Annotated[
+        int, typer.Option(help="Benchmarks of more processes are left out.", metavar="P")
+    ] = 1024,
+    samples: Annotated[
+        int, typer.Option("--uncertainty", help="Draws of the uncertain numbers; 0: no intervals.")
+    ] = 40,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Predict benchmarks on a machine, and set what was measured beside it."""
+    from parcast_machines_from.checking import check_machine, summaries, table
+
+    reading = _read(files, within, system)
+    registry: Registry = context.obj
+    checked = check_machine(
+        registry, registry.machine(machine), reading, limit=limit, samples=samples
+    )
+    if json:
+        import attrs
+
+        print_json(attrs.asdict(checked))
+    else:
+        print_table(*table(checked))
+        print()
+        for line in summaries(checked):
+            typer.echo(line)
+    for note in checked.notes:
+        typer.echo(f"parcast: {note}", err=True)
+
+
+def _read(files: Sequence[Path], within: Sequence[str] | None, system: str | None) -> Reading:
+    import attrs
+
+    from parcast_machines_from.estimating.machine import systems
+    from parcast_machines_from.reading import at_level, read_all, read_file
+
+    reading = read_all(files)
+    for text in within or ():
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path:
+            raise ParcastError(f"--within {text!r}: write such as node=intra.txt")
+        reading += at_level(read_file(Path(path)), name)
+    names = systems(reading)
+    if system is not None and system not in names:
+        raise ParcastError(f"--system {system!r}: the outputs name {', '.join(names) or 'none'}")
+    if system is None and len(names) > 1:
+        raise ParcastError(
+            f"the outputs are of {len(names)} systems; --system {names[0]} names one"
+        )
+    if system is None:
+        return reading
+    series = tuple(item for item in reading.series if item.system in {"", system})
+    return attrs.evolve(reading, series=series)
+
+
+def _levels(texts: Sequence[str] | None) -> dict[str, int]:
+    levels = {}
+    for text in texts or ():
+        name, _, cores = text.partition("=")
+        if not name or not cores.isdecimal() or not int(cores):
+            raise ParcastError(f"--level {text!r}: write such as node=96")
+        levels[name] = int(cores)
+    return levels
+
+
+def _shown(value: object) -> str:
+    if not isinstance(value, list):
+        return str(value)
+    first = "least" if "least" in value[0] else "name"
+    return f"{len(value)} entries: " + ", ".join(str(entry[first]) for entry in value)

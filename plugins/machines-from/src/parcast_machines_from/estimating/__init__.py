@@ -1,0 +1,1 @@
+"""Estimates: the numbers of a machine that follow from what was measured."""

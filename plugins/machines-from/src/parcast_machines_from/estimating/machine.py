@@ -1,0 +1,91 @@
+"""A machine's file from all that was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from parcast.files import table_text
+from parcast_machines_from.estimating.network import network_part
+from parcast_machines_from.estimating.node import node_numbers
+from parcast_machines_from.estimating.numbers import Stated
+from parcast_machines_from.records import Reading
+
+
+@attrs.frozen
+class Estimate:
+    """A machine's numbers, what is left out, and what to say of them."""
+
+    name: str
+    numbers: tuple[Stated, ...]
+    open: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The machine as a file has it."""
+        data: dict[str, Any] = {"name": self.name, "source": "outputs of benchmarks"}
+        sources: dict[str, str] = {}
+        for number in self.numbers:
+            part, _, key = number.key.partition(".")
+            data.setdefault(part, {})[key] = number.value
+            sources[number.key] = number.source
+        order = ("processor", "nodes", "network", "storage")
+        parts = {part: data.pop(part) for part in order if part in data}
+        return {**data, **parts, "sources": sources}
+
+    @property
+    def text(self) -> str:
+        """The machine's file in TOML, every number with its source; what is open stands below."""
+        lines = [f"# not determined: {item}" for item in self.open]
+        return "\n".join([table_text(self.data).rstrip("\n"), *lines, ""])
+
+    def with_number(self, number: Stated) -> Estimate:
+        """Return the estimate with one number more."""
+        return attrs.evolve(self, numbers=(*self.numbers, number))
+
+
+def estimate(reading: Reading, name: str, levels: Mapping[str, int]) -> Estimate:
+    """Return the machine that outputs describe.
+
+    Parameters
+    ----------
+    reading
+        All that was read.
+    name
+        What the machine is called.
+    levels
+        Processes of each level, as people say them.
+    """
+    facts = {fact.key: fact for fact in reversed(reading.facts)}
+    sizes = {
+        key.removeprefix("levels."): int(fact.value)
+        for key, fact in facts.items()
+        if key.startswith("levels.")
+    }
+    if "nodes.cores" in facts:
+        sizes.setdefault("node", int(facts["nodes.cores"].value))
+    sizes.update(levels)
+    node, missing = node_numbers(reading, sizes)
+    network = network_part(reading.series, sizes)
+    notes = (*reading.notes, *_disagreeing(reading), *network.notes)
+    return Estimate(name, (*node, *network.numbers), (*missing, *network.open), notes)
+
+
+def _disagreeing(reading: Reading) -> Iterator[str]:
+    """Yield facts of which two files state different values."""
+    first: dict[str, Any] = {}
+    for fact in reading.facts:
+        earlier = first.setdefault(fact.key, fact)
+        if earlier.value != fact.value:
+            yield (
+                f"{fact.key}: {earlier.where} says {earlier.value} and {fact.where} says "
+                f"{fact.value}; the first is taken"
+            )
+
+
+def systems(reading: Reading) -> Sequence[str]:
+    """Return the systems that tables among the outputs name."""
+    return tuple(dict.fromkeys(item.system for item in reading.series if item.system))

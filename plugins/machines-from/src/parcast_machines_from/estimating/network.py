@@ -1,0 +1,193 @@
+"""The part ``network`` of a machine: pairs, the eager limit, and levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import attrs
+
+from parcast_machines_from.estimating.curves import Curve, contradictions, curve_of
+from parcast_machines_from.estimating.numbers import Stated, quantity, size_text
+from parcast_machines_from.estimating.pairs import PairEstimate, Piece, estimate_pair
+from parcast_machines_from.estimating.segments import fit_line
+from parcast_machines_from.records import Series, only_of
+
+#: A rise of a message's time by so much of it, and so many seconds, is where the protocol changes.
+_JUMP, _LEAST_JUMP = 0.15, 0.5e-6
+
+_EAGER = (1024.0, float(1 << 20))  #: where eager limits are
+
+
+@attrs.frozen
+class NetworkPart:
+    """What is known of the network, what is not, and what was seen on the way."""
+
+    numbers: tuple[Stated, ...]
+    open: tuple[str, ...]  #: keys that nothing determines, and what would
+    notes: tuple[str, ...]
+
+
+def network_part(series: Sequence[Series], sizes: Mapping[str, int]) -> NetworkPart:
+    """Return what outputs say of the network.
+
+    Parameters
+    ----------
+    series
+        All that was read.
+    sizes
+        Processes of each level that is named, such as ``node``.
+    """
+    far = [item for item in only_of(series, "latency") if not item.within]
+    windows = [item for item in only_of(series, "bandwidth") if not item.within]
+    notes = [*contradictions(far), *contradictions(windows)]
+    pingpong, rates = curve_of(far), curve_of(windows)
+    numbers: list[Stated] = []
+    missing: list[str] = []
+    pair = None
+    if pingpong is None:
+        missing.append("network.startup and bandwidth: a ping-pong between two nodes (osu_latency)")
+    else:
+        window = next((item.window for item in windows if item.window), 64)
+        pair = estimate_pair(pingpong, rates, window)
+        notes += pair.notes
+        numbers += _pair_numbers(pair, rates)
+    if pingpong is not None and rates is None:
+        missing.append("network.overhead and port_bandwidth: a window of messages (osu_bw)")
+    numbers += _levels(series, sizes, pair, missing)
+    return NetworkPart(tuple(numbers), tuple(missing), tuple(notes))
+
+
+def _pair_numbers(pair: PairEstimate, rates: Curve | None) -> Iterator[Stated]:
+    first = pair.pieces[0]
+    source = f"fitted: {first.pingpong.source}; {_error(first)}"
+    spread = _spread(first)
+    yield Stated("network.startup", quantity(first.startup, "s", spread), source)
+    yield Stated("network.bandwidth", quantity(first.bandwidth, "B/s", spread), source)
+    if first.overhead is not None and first.windows is not None:
+        source = f"fitted: {first.windows.source}: a window's time for each of its messages"
+        yield Stated(
+            "network.overhead", quantity(first.overhead, "s", _window_spread(first)), source
+        )
+    if pair.port_bandwidth is not None and rates is not None:
+        source = f"measured: the largest of {rates.source}"
+        text = quantity(pair.port_bandwidth, "B/s", pair.port_spread)
+        yield Stated("network.port_bandwidth", text, source)
+        source = "assumed: messages share a node's port, as a window of them does"
+        yield Stated("network.contention", "fair", source)
+    if (limit := _eager_limit(pair.pieces)) is not None:
+        size, rise, before, after = limit
+        source = (
+            f"fitted: the time of one message rises by {rise * 1e6:.3g} us between "
+            f"{before} and {after}"
+        )
+        yield Stated("network.eager_limit", size_text(size), source)
+    if len(pair.pieces) > 1:
+        yield Stated("network.sizes", *_sizes(pair))
+
+
+def _spread(piece: Piece) -> float:
+    return max(piece.line.error, min(point.spread for point in piece.pingpong.points))
+
+
+def _window_spread(piece: Piece) -> float:
+    """Return how far a window's values are from those of its piece, relative to them."""
+    if piece.windows is None or not piece.windows.points:
+        return 0.0
+    repeats = min(point.spread for point in piece.windows.points)
+    return max(piece.window_error, repeats)
+
+
+def _error(piece: Piece) -> str:
+    error = 100 * max(piece.line.error, 1e-4)
+    return f"startup + bytes / bandwidth is within {error:.2g} % in the median"
+
+
+def _sizes(pair: PairEstimate) -> tuple[list[dict[str, Any]], str]:
+    entries: list[dict[str, Any]] = []
+    sources: list[str] = []
+    first = pair.pieces[0]
+    if first.efficiency < 1:
+        entries.append({"least": "0 B", "efficiency": round(first.efficiency, 4)})
+    for before, piece in pairwise(pair.pieces):
+        spread = _spread(piece)
+        entry: dict[str, Any] = {
+            "least": size_text(piece.least),
+            "startup": quantity(piece.startup, "s", spread),
+            "bandwidth": quantity(piece.bandwidth, "B/s", spread),
+        }
+        if piece.overhead != before.overhead:
+            entry["overhead"] = quantity(piece.overhead or 0.0, "s", _window_spread(piece))
+        if piece.efficiency != before.efficiency:
+            spread = piece.efficiency * _window_spread(piece)
+            entry["efficiency"] = f"{piece.efficiency:.4g} +- {spread:.2g}"
+        entries.append(entry)
+        sources.append(f"from {size_text(piece.least)} on {piece.pingpong.source}, {_error(piece)}")
+    return entries, "fitted: " + "; ".join(sources)
+
+
+def _eager_limit(pieces: Sequence[Piece]) -> tuple[float, float, str, str] | None:
+    """Return the last size below the largest rise of the time, the rise, and both places."""
+    jumps = []
+    for before, after in pairwise(pieces):
+        last = before.pingpong.points[-1]
+        rise = after.line.at(after.least) - before.line.at(after.least)
+        large = rise > max(_LEAST_JUMP, _JUMP * before.line.at(after.least))
+        if large and _EAGER[0] <= last.size < _EAGER[1]:
+            first = after.pingpong.points[0]
+            jumps.append((last.size, rise, last.where[0], first.where[0]))
+    return max(jumps, key=lambda jump: jump[1]) if jumps else None
+
+
+def _levels(
+    series: Sequence[Series],
+    sizes: Mapping[str, int],
+    pair: PairEstimate | None,
+    missing: list[str],
+) -> Iterator[Stated]:
+    near = [item for item in only_of(series, "latency") if item.within]
+    names = dict.fromkeys(item.within for item in near)
+    entries: list[tuple[int, dict[str, Any]]] = []
+    sources = []
+    for name in names:
+        curve = curve_of([item for item in near if item.within == name])
+        if curve is None:
+            continue
+        if name not in sizes:
+            missing.append(
+                f"network.levels {name!r}: how many cores a {name} has (--level {name}=N)"
+            )
+            continue
+        overhead = (pair.pieces[0].overhead if pair else None) or 0.0
+        line = fit_line(curve.points, 1e-15)
+        startup = max(0.0, line.startup - 2 * overhead)
+        entry: dict[str, Any] = {"name": name, "size": sizes[name]}
+        spread = max(line.error, 0.01)
+        entry["startup"] = quantity(startup, "s", spread)
+        entry["bandwidth"] = quantity(1 / line.per_byte, "B/s", spread)
+        shared = _shared(series, name)
+        if shared is not None:
+            entry["shared"] = quantity(shared[0], "B/s")
+            sources.append(f"{name} shared {shared[1]}")
+        entries.append((sizes[name], entry))
+        sources.append(f"{name} {curve.source}, within {100 * line.error:.2g} % in the median")
+    if entries:
+        levels = [entry for _, entry in sorted(entries, key=lambda item: item[0])]
+        yield Stated("network.levels", levels, "fitted: " + "; ".join(sources))
+    elif not near:
+        missing.append(
+            "network.levels: a ping-pong within a node (--within node=FILE); messages within a "
+            "node cost what those between nodes cost"
+        )
+
+
+def _shared(series: Sequence[Series], name: str) -> tuple[float, str] | None:
+    """Return the most that several pairs of a level had together."""
+    totals = [
+        (value.value, f"{item.tool}, {item.where}")
+        for item in only_of(series, "pairs")
+        if item.within == name and (item.pairs or 0) > 1
+        for value in item.values
+    ]
+    return max(totals) if totals else None

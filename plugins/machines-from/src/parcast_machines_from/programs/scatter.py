@@ -1,0 +1,6 @@
+"""scatter of n bytes, over and over."""
+
+
+def program(rank, size, n=8, steps=2):
+    for step in range(steps):
+        scatter(n)

@@ -1,0 +1,1 @@
+"""Readers of outputs, each by what the output says of itself."""

@@ -1,0 +1,60 @@
+"""STREAM and BabelStream: bandwidth of a node's memory."""
+
+from __future__ import annotations
+
+import re
+
+from parcast_machines_from.records import Lines, Reading, Series, Value, number
+
+_HEAD = re.compile(
+    r"^\s*Function\s+(Best Rate MB/s|Rate \(MB/s\)|MBytes/sec|MB/s|GBytes/sec)\s", re.IGNORECASE
+)
+_THREADS = re.compile(r"Number of Threads (requested|counted)\s*=\s*(\d+)", re.IGNORECASE)
+_BABEL = re.compile(r"^\s*BabelStream", re.IGNORECASE)
+_VERSION = re.compile(r"(?:STREAM version \$Revision:|Version:)\s*([\d.]+)")
+_DEVICE = re.compile(
+    r"^\s*(?:Implementation:\s*(?:CUDA|HIP|OpenCL)|Using (?:CUDA|HIP|OpenCL) device)", re.IGNORECASE
+)
+
+
+def read(lines: Lines) -> Reading:
+    """Return the rate of the triad; nothing where the file has no such table.
+
+    Raises
+    ------
+    FileError
+        Naming the line, if a number is none, or if results did not validate.
+    """
+    series: list[Series] = []
+    head: re.Match[str] | None = None
+    threads = None
+    tool, device = "STREAM", False
+    version = ""
+    for line, text in enumerate(lines.lines, 1):
+        if match := _THREADS.search(text):
+            threads = int(match[2])
+        if _BABEL.match(text):
+            tool = "BabelStream"
+        if match := _VERSION.search(text):
+            version = match[1]
+        device = device or bool(_DEVICE.match(text))
+        head = _HEAD.match(text) or head
+        cells = text.split()
+        if head and cells and cells[0].rstrip(":").lower() == "triad" and len(cells) >= 3:
+            scale = 1e9 if head[1].lower().startswith("g") else 1e6
+            rate = number(lines, line, cells[1], "the triad's rate", least=1e-9) * scale
+            series.append(
+                Series(
+                    "triad",
+                    "B/s",
+                    (Value(0.0, rate, line),),
+                    lines.path,
+                    f"{tool} {version}".strip(),
+                    processes=threads,
+                    nodes=1,
+                    memory="device" if device else "host",
+                )
+            )
+        if "Failed Validation" in text or "Validation failed" in text:
+            raise lines.wrong(line, "STREAM says that its results are wrong; run it again")
+    return Reading(tuple(series))

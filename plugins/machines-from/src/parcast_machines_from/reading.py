@@ -1,0 +1,70 @@
+"""Files recognized by what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+import attrs
+
+from parcast.errors import FileError
+from parcast_machines_from.records import Lines, Reading, read_lines
+
+#: Readers by module; each says by an empty reading that a file is none of its outputs.
+READERS = ("osu", "imb", "stream", "table")
+
+#: What is read, in words.
+KNOWN = "OSU, IMB, STREAM, BabelStream, and tables of medians"
+
+
+def read_file(path: Path) -> Reading:
+    """Return what a file says.
+
+    Raises
+    ------
+    FileError
+        If it is nothing that is read, or a line of it is wrong.
+    """
+    lines = read_lines(path)
+    reading = Reading()
+    for read in _readers():
+        reading += read(lines)
+    if not reading:
+        reason = f"; {reading.notes[0]}" if reading.notes else f"; read are {KNOWN}"
+        raise FileError(f"{path}: no output that is read stands in its {lines.last} lines{reason}")
+    return reading
+
+
+def read_all(paths: Iterable[Path]) -> Reading:
+    """Return what files say together; of folders all their files, without those that are unknown.
+
+    Raises
+    ------
+    FileError
+        If a file that is named is nothing that is read, or nothing is read at all.
+    """
+    reading = Reading()
+    for path in paths:
+        if not path.is_dir():
+            reading += read_file(path)
+            continue
+        for inner in sorted(item for item in path.rglob("*") if item.is_file()):
+            try:
+                reading += read_file(inner)
+            except FileError as error:
+                reading += Reading(notes=(f"left out: {error}",))
+    if not reading:
+        raise FileError("no file has an output that is read; read are " + KNOWN)
+    return reading
+
+
+def at_level(reading: Reading, level: str) -> Reading:
+    """Return the reading of pairs within a level: a node or a socket."""
+    return attrs.evolve(
+        reading, series=tuple(attrs.evolve(item, within=level) for item in reading.series)
+    )
+
+
+def _readers() -> Sequence[Callable[[Lines], Reading]]:
+    return [import_module(f"{__package__}.readers.{name}").read for name in READERS]
