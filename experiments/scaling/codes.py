@@ -21,7 +21,8 @@ from statistics import median
 import attrs
 import numpy as np
 
-from parcast_scaling.forecast import bands, curves
+from parcast_scaling.curves import curves
+from parcast_scaling.forecast import bands
 from parcast_scaling.mechanisms import COLLECTIVES, CONTENTION, SERIAL, SURFACE, WORK, Floats
 from parcast_scaling.times import Run, observe
 from parcast_scaling.worth import worth_measuring

@@ -25,7 +25,8 @@ from series import Series, Size, truth, uk_benchmarks
 
 from parcast.quantities import student_t
 from parcast_scaling import predict
-from parcast_scaling.forecast import curves, knee
+from parcast_scaling.curves import curves
+from parcast_scaling.forecast import knee
 from parcast_scaling.times import Run, observe
 
 EXTRAP = Path(__file__).with_name("extrap_models.py")

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parcast_scaling.forecast import bands, curves
+from parcast_scaling.curves import curves
+from parcast_scaling.forecast import bands
 from parcast_scaling.isoefficiency import isoefficiency
 from parcast_scaling.times import Run, observe
 

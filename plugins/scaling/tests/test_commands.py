@@ -71,6 +71,14 @@ def test_a_size_that_is_held_out_is_predicted_without_it(run):
     )
 
 
+def test_flat_times_are_past_their_knee_unless_the_work_grows(run):
+    Path("flat.csv").write_text("p,time\n1,10\n2,10.1\n4,10.0\n8,10.2\n")
+    assert "if the work grows as p, say so by --weak" in run("scaling", "flat.csv", "--to", "16")[1]
+    weak = run("scaling", "flat.csv", "--to", "16", "--weak")[1]
+    assert "knee: beyond 16" in weak
+    assert "--weak" not in weak
+
+
 class _Numbers(HTMLParser):
     def __init__(self):
         super().__init__()
@@ -105,6 +113,9 @@ def test_the_plot_is_one_page_with_hover_that_needs_no_network(run):
         (["t.csv", "--to", "16"], "--to 16: times are measured to p=32; write a larger p"),
         (["t.csv", "--to", "64", "-p", "64"], "-p 64 and --to 64: give one of them"),
         (["t.csv", "--hold-out", "5"], "--hold-out 5: there is no run of it in t.csv"),
+        (["t.csv", "--hold-out", "4,8,16,32"], "no runs of t.csv are left; hold out fewer"),
+        (["t.csv", "-p", "0"], "-p '0': write whole numbers"),
+        (["t.csv", "-o", "t.png"], ".html"),
         (["t.csv", "--hold-out", "4,8"], "times at 2 values of p (16, 32) tell no curve"),
         (["t.csv", "--on", "m.toml"], "what a machine needs at least is known from amounts"),
         (["a.csv", "--to", "64"], "--to is about times, and a.csv has none"),

@@ -111,13 +111,13 @@ def test_where_nothing_is_measured_the_prior_comes_back():
 
 def test_steps_keep_the_prior():
     prior, rng = Prior(), np.random.default_rng(3)
-    particles = prior.draw(20000, rng)
+    particles = prior.draw(6000, rng)
     before = particles.has.mean(axis=0), particles.shares().mean(axis=0)
-    for _ in range(60):
+    for _ in range(40):
         proposed, ratio = prior.propose(particles, rng)
-        particles = particles.where(np.log(rng.random(20000)) < ratio, proposed)
-    assert particles.has.mean(axis=0) == pytest.approx(before[0], abs=0.02)
-    assert particles.shares().mean(axis=0) == pytest.approx(before[1], abs=0.01)
+        particles = particles.where(np.log(rng.random(6000)) < ratio, proposed)
+    assert particles.has.mean(axis=0) == pytest.approx(before[0], abs=0.03)
+    assert particles.shares().mean(axis=0) == pytest.approx(before[1], abs=0.015)
 
 
 def test_drift_is_conditioned_on_what_was_measured():

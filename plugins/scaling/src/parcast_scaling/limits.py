@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parcast.errors import FileError, ParcastError
-from parcast_scaling.forecast import Bound
+from parcast_scaling.curves import Bound
 from parcast_scaling.mechanisms import Floats
 from parcast_scaling.reading import Times
 from parcast_scaling.terms import choose

@@ -14,7 +14,7 @@ from parcast_scaling.times import Run
 
 #: Okabe and Ito's palette, which the color-blind tell apart; one for each that binds.
 _COLORS = dict(
-    zip(BINDING, ("#0072B2", "#56B4E9", "#000000", "#009E73", "#CC79A7", "#D55E00"), strict=True)
+    zip(BINDING, ("#0072B2", "#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#D55E00"), strict=True)
 )
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 760, 460, 80, 20, 20, 50
@@ -146,10 +146,10 @@ def _knee(scale: _Scale, answer: Forecast) -> list[str]:
     note += f"{knee.high90:.3g}" if knee.high90 is not None else f"beyond {last:g}"
     area = (
         f"<rect x='{left:.1f}' y='{_TOP}' width='{max(right - left, 1):.1f}' "
-        f"height='{bottom - _TOP}' fill='#E69F00' fill-opacity='.15'><title>{note}</title></rect>"
+        f"height='{bottom - _TOP}' fill='#777' fill-opacity='.12'><title>{note}</title></rect>"
     )
     line = (
-        f"<line x1='{x:.1f}' x2='{x:.1f}' y1='{_TOP}' y2='{bottom}' stroke='#E69F00' "
+        f"<line x1='{x:.1f}' x2='{x:.1f}' y1='{_TOP}' y2='{bottom}' stroke='#777' "
         f"stroke-dasharray='5 4'><title>{note}</title></line>"
     )
     return [area, line]

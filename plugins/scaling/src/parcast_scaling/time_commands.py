@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from parcast.cli import print_json, print_table, print_text
-from parcast.errors import FileError, ParcastError
+from parcast.errors import ParcastError
 from parcast.files import check_file, write_text
 from parcast.quantities import format_seconds, parse_numbers
 from parcast_scaling.forecast import Band, Forecast, forecast
@@ -121,10 +121,12 @@ def _held_out(times: Times, hold_out: str | None) -> tuple[list[Run], list[Run]]
     sizes = set(parse_numbers("--hold-out", hold_out))
     if unknown := sorted(sizes - {run.p for run in times.runs}):
         raise ParcastError(f"--hold-out {unknown[0]}: there is no run of it in {times.where}")
-    return (
-        [run for run in times.runs if run.p not in sizes],
-        [run for run in times.runs if run.p in sizes],
-    )
+    runs = [run for run in times.runs if run.p not in sizes]
+    if not runs:
+        raise ParcastError(
+            f"--hold-out {hold_out}: no runs of {times.where} are left; hold out fewer"
+        )
+    return runs, [run for run in times.runs if run.p in sizes]
 
 
 def _sizes(runs: Sequence[Run], left_out: Sequence[Run], wanted: Wanted) -> list[float]:
@@ -132,20 +134,18 @@ def _sizes(runs: Sequence[Run], left_out: Sequence[Run], wanted: Wanted) -> list
         if wanted.to is not None:
             raise ParcastError(f"-p {wanted.p} and --to {wanted.to}: give one of them")
         return [float(p) for p in parse_numbers("-p", wanted.p)]
-    if not runs:
-        raise FileError("no runs are left to infer from; hold out fewer")
     largest = max(run.p for run in runs)
     end = wanted.to if wanted.to is not None else _REACH * largest
     if wanted.to is not None and end <= largest:
         raise ParcastError(
             f"--to {wanted.to}: times are measured to p={largest:g}; write a larger p"
         )
-    sizes = {run.p for run in (*runs, *left_out)}
+    shown = {run.p for run in (*runs, *left_out)}
     p = largest
     while p < end:
         p = min(2 * p, float(end))
-        sizes.add(p)
-    return sorted(sizes)
+        shown.add(p)
+    return sorted(shown)
 
 
 def _print_forecast(answer: Forecast, counts: str, left_out: Sequence[Run]) -> None:
@@ -212,6 +212,12 @@ def _knee_sentence(answer: Forecast, counts: str) -> str:
     knee, last = answer.knee, max(band.p for band in answer.bands)
     beyond = f"beyond {last:g}"
     ends = [f"{end:.3g}" if end is not None else beyond for end in (knee.low90, knee.high90)]
+    smallest = min(run.p for run in answer.runs)
+    if knee.median is not None and knee.median < 1.25 * smallest:
+        return (
+            f"knee: at {counts} = {smallest:g} already or before: doubling makes it less than 1.41 "
+            "times as fast from there on; if the work grows as p, say so by --weak"
+        )
     if knee.median is None:
         start = f"knee: {beyond}, with a probability of {100 * (1 - knee.chance):.0f} %"
     else:

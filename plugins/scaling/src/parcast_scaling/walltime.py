@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import FileError, ParcastError
-from parcast_scaling.forecast import SEED, curves
+from parcast_scaling.curves import SEED, curves
 from parcast_scaling.mechanisms import Floats
 from parcast_scaling.times import NEEDED, Run, check, observe
 

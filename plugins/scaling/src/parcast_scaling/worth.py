@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import attrs
 import numpy as np
 
-from parcast_scaling.forecast import Curves, curves
+from parcast_scaling.curves import Curves, curves
 from parcast_scaling.mechanisms import Floats
 from parcast_scaling.times import Run, observe
 
