@@ -18,7 +18,7 @@ RULES = ("clouds", "mlperf-storage", "mlperf-training", "sailor", "selene")
 
 @pytest.fixture
 def parcast(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "400")
 
     def run(*words):
         code = main(list(words))
