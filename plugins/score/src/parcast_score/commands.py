@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from parcast.cli import output_option, print_json, print_table, print_text
+from parcast.cli import output_option, print_json, print_table, print_text, show_progress
 from parcast.errors import SolveError, UnknownNameError
 from parcast.files import check_file, write_text
 from parcast.quantities import parse_numbers
@@ -72,7 +72,11 @@ def run(
     names = [name.strip() for text in solver or () for name in text.split(",")]
     sets = datasets(registry, dataset or ())
     chosen = {spec: list(predictors(registry, sets[spec], names)) for spec in sets}
-    scores = [ask(registry, sets[spec], name, spec) for spec in sets for name in chosen[spec]]
+    scores = []
+    with show_progress() as tell:
+        for spec, name in [(key, name) for key in sets for name in chosen[key]]:
+            tell(f"{sets[spec].name} by {name}")
+            scores.append(ask(registry, sets[spec], name, spec))
     if json:
         print_json(to_dict(scores))
     elif series is not None:

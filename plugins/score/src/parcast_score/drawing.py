@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from parcast.model import Dataset
 from parcast_report.document import Drawing
-from parcast_report.style import INK, MARKERS, SERIES, log_axis
+from parcast_report.style import INK, MARKERS, SERIES, log2_axis, log_axis
 from parcast_score.board import Score, distances
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 #: Errors beyond this are drawn at the edge.
 _MOST = 1.0
+
+#: How many doublings predictors stand apart where sizes are alike.
+_ASIDE = 0.05
 
 
 def drawings(scores: Sequence[Score]) -> list[Drawing]:
@@ -24,7 +28,7 @@ def drawings(scores: Sequence[Score]) -> list[Drawing]:
         return []
     names = ", ".join(score.predictor for score in drawn)
     against = f"Predicted over measured seconds at blind points by {names}, both logarithmic"
-    by_scale = f"Relative error at blind points over the distance from calibration, by {names}"
+    by_scale = f"Relative error at blind points over their scale, by {names}"
     return [
         Drawing("Predicted against measured", against, partial(_against, scores=drawn)),
         Drawing("Error by scale", by_scale, partial(_by_scale, scores=drawn)),
@@ -59,18 +63,28 @@ def _against(figure: Figure, scores: Sequence[Score]) -> None:
 
 def _by_scale(figure: Figure, scores: Sequence[Score]) -> None:
     axes = _axes(figure)
+    dataset, places = scores[0].dataset, list[float]()
     for index, score in enumerate(scores):
         pairs = [
-            (distance, 100 * max(-_MOST, min(_MOST, answer.error)))
+            (distance or answer.measured.point.size, 100 * max(-_MOST, min(_MOST, answer.error)))
             for answer, distance in zip(score.answers, distances(score), strict=True)
-            if answer.blind and answer.error is not None and distance is not None
+            if answer.blind and answer.error is not None and bool(distance) == _calibrated(dataset)
         ]
-        _scatter(axes, index, pairs, score.predictor)
+        places += [x for x, _ in pairs]
+        aside = 2 ** (_ASIDE * (index - (len(scores) - 1) / 2))  # else they hide each other
+        _scatter(axes, index, [(x * aside, y) for x, y in pairs], score.predictor)
     axes.axhline(0, color=INK, linewidth=0.8)
-    axes.set_xscale("log", base=2)
-    axes.set_xlabel("size over the largest that calibrates")
+    log2_axis(axes.xaxis, places)
+    axes.set_xlabel(
+        "size over the largest that calibrates" if _calibrated(dataset) else dataset.counts
+    )
     axes.set_ylabel("error [%], at most 100 drawn")
     axes.legend()
+
+
+def _calibrated(dataset: Dataset) -> bool:
+    """Tell whether any point calibrates, so that blind ones have a distance from it."""
+    return bool(dataset.calibrating)
 
 
 def _scatter(axes: Any, index: int, pairs: Sequence[tuple[float, float]], label: str) -> None:
