@@ -70,6 +70,9 @@ def _compared(traced: TracedRun) -> tuple[Trace, Recorded, str, tuple[str, ...]]
         spread = in_words(trace, clock.spread)
         count = f"{clock.meetings:,} collectives"
         notes += (f"clocks are put on rank 0's by {count}, whose ends then differ by {spread}",)
+    if clock.messages:
+        spread = in_words(trace, clock.spread)
+        notes += (f"clocks are put on rank 0's by {clock.messages:,} messages, to {spread}",)
     if known != recorded:
         call, message = (in_words(trace, cost) for cost in (known.overhead, known.latency or 0.0))
         notes = tuple(note for note in notes if note != OWN_COST)
