@@ -102,8 +102,13 @@ class _Run:
         return self.recording.trace(tick=1.0, comparable=clocks)
 
 
-def straggling(seed: int, *, clocks: bool, factor: float | None = None) -> Straggling:
-    """Return a random run with a slow rank, which computes longer by a share of ``factor``."""
+def straggling(
+    seed: int, *, clocks: bool, factor: float | None = None, collectives: bool = True
+) -> Straggling:
+    """Return a random run with a slow rank, which computes longer by a share of ``factor``.
+
+    Without collectives ranks pass messages round a ring alone, and clocks do not drift.
+    """
     draw = random.Random(f"straggling {seed}")
     p, rounds = draw.randint(2, 12), draw.randint(5, 40)
     noise = draw.choice([0.005, 0.02, 0.1])
@@ -114,6 +119,8 @@ def straggling(seed: int, *, clocks: bool, factor: float | None = None) -> Strag
         for _ in range(draw.randint(1, 6))
     ]
     kinds.append("world")
+    if not collectives:
+        kinds = [kind if kind == "compute" else "ring" for kind in kinds]
     plan = [(kind, 10 ** draw.uniform(-3, -1)) for kind in kinds]
     computing = [number for number, (kind, _) in enumerate(plan) if kind in ("compute", "begun")]
     how = draw.choice(["always", "places", "rounds"])
@@ -130,6 +137,7 @@ def straggling(seed: int, *, clocks: bool, factor: float | None = None) -> Strag
 
     def run(share: float) -> tuple[_Run, float, float]:
         noises, made = random.Random(f"noise {seed}"), _Run(random.Random(seed), p, clocks=clocks)
+        made.drift = made.drift if collectives else [0.0] * p
         added = variance = 0.0
         groups = [list(range(first, first + group)) for first in range(0, p, group)]
         for members in groups:

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from parcast.cli import main
+from parcast_perturb.excess import excess_of
 from parcast_perturb.one_clock import on_one_clock, recorded_costs
 from parcast_perturb.perturbation import Recorded
 from parcast_perturb.slow_ranks import slowness
 from parcast_traces.readers.columnar import write
+from parcast_traces.trace.recording import Recording
 
 from .straggling import LATENCY, Straggling, straggling
 
@@ -68,6 +70,45 @@ def test_clocks_are_put_on_one():
         assert np.ptp(off) < 1e-4 * run.time + 1e-9  # rank 0's own drift is nobody's to know
         assert np.ptp(off[:, 0] - off[:, 1]) < 1e-4 * run.time
         assert np.ptp(run.trace.events.times[:, 0] - truth.trace.events.times[:, 0]) > 0.1
+
+
+def test_messages_put_clocks_on_one():
+    named, spreads = [], []
+    for seed in range(PROGRAMS // 3):
+        run = straggling(seed, clocks=False, collectives=False)
+        truth = straggling(seed, clocks=True, collectives=False)
+        clock = on_one_clock(run.trace)
+        assert clock is not None
+        assert clock.messages > 0
+        off = clock.trace.events.times[:, :2] - truth.trace.events.times[:, :2]
+        assert np.ptp(off) <= 2 * clock.spread + 1e-9
+        spreads.append(clock.spread / run.time)
+        if run.delay >= EXCEEDS * run.noise:
+            named.append(next(iter(answer(run).without), None) == run.slow)
+    assert np.mean(named) >= 0.99
+    assert np.median(spreads) < 0.002
+
+
+def test_a_slow_worker_is_named_and_not_the_master_or_who_takes_more_tasks():
+    """Tasks are dealt as workers come: the slow one takes fewer, and computes as long in all."""
+    for slow in (1, 2, 3):
+        recording = Recording(4, "farm")
+        clock = [0.0] * 4
+        for number in range(60):
+            worker = min((1, 2, 3), key=lambda rank: clock[rank])
+            clock[worker] += (0.17 if worker == slow else 0.1) + 0.001 * (number % 7)
+            recording.ranks[worker].send("send", clock[worker], clock[worker], 0, 8.0)
+            came = max(clock[0], clock[worker])
+            recording.ranks[0].receive("recv", clock[0], came, worker)
+            clock[0] = came
+        trace = recording.trace(tick=1.0, comparable=True)
+        excess = excess_of(trace)
+        ranks = np.repeat(np.arange(4), np.diff(trace.events.offsets))
+        totals = np.bincount(ranks, excess)
+        assert totals.argmax() == slow
+        assert totals[0] == 0
+        counts = np.diff(trace.events.offsets)[1:]
+        assert counts.argmin() == slow - 1
 
 
 def test_a_trace_without_collectives_of_all_keeps_its_clocks(tmp_path, capsys, monkeypatch):

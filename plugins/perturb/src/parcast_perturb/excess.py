@@ -21,8 +21,9 @@ def excess_of(trace: Trace, *, others: bool = True) -> Floats:
     Negative where it is shorter, 0 before a rank's first event, where a clock began. Like it are,
     where all ranks come to the same two calls equally often, the gaps of the same turn; what else
     a rank computes between two collectives of all is compared as a sum. Without such collectives
-    each is compared by its mean between the same two calls. Of an even number the median is the
-    lower one of both in the middle, which one slow rank of few does not move.
+    the sum is over the run; or, where ranks come to the same two calls unequally often, as tasks
+    are dealt, each is compared by its mean between them. Of an even number the median is the lower
+    one of both in the middle, which one slow rank of few does not move.
 
     Parameters
     ----------
@@ -44,11 +45,14 @@ def excess_of(trace: Trace, *, others: bool = True) -> Floats:
     if not unlike.size:
         return excess
     rounds = _rounds(trace)
-    where = (gaps[unlike], ranks[unlike])
-    if rounds is None:
-        excess[unlike] = _by_mean(*where, pair[unlike], trace.size)
-    else:
-        excess[unlike] = _by_round(*where, rounds[unlike], trace.size, beyond)
+    if rounds is not None:
+        where = (gaps[unlike], ranks[unlike], rounds[unlike])
+        excess[unlike] = _by_round(*where, trace.size, beyond)
+        return excess
+    regular = _regular(ranks[unlike], pair[unlike], trace.size)
+    roles, tasks = unlike[regular], unlike[~regular]
+    excess[roles] = _by_role(gaps[roles], ranks[roles], beyond)
+    excess[tasks] = _by_mean(gaps[tasks], ranks[tasks], pair[tasks], trace.size)
     return excess
 
 
@@ -143,6 +147,24 @@ def _by_round(
     part = np.divide(beyond(sums), sums, out=np.zeros_like(sums), where=sums > 0)
     excess: Floats = gaps * part.ravel()[cells]
     return excess
+
+
+def _regular(ranks: Ints, pair: Ints, size: int) -> Ints:
+    """Return for each gap whether all ranks that come to these two calls do so equally often."""
+    counts = np.bincount(pair * size + ranks, minlength=(pair.max() + 1) * size).reshape(-1, size)
+    most = counts.max(axis=1)
+    alike: Ints = ((counts == 0) | (counts == most[:, None])).all(axis=1)[pair]
+    return alike
+
+
+def _by_role(gaps: Floats, ranks: Ints, beyond: Callable[[Floats], Floats]) -> Floats:
+    """Return the excess of sums over the run, among the ranks that have any, shared out."""
+    _, which = np.unique(ranks, return_inverse=True)
+    which = which.reshape(-1)
+    size = int(which.max(initial=-1)) + 1
+    if size < 2:
+        return np.zeros(len(gaps))
+    return _by_round(gaps, which, np.zeros(len(gaps), np.int64), size, beyond)
 
 
 def _by_mean(gaps: Floats, ranks: Ints, pair: Ints, size: int) -> Floats:

@@ -1,7 +1,8 @@
 """Clocks put on one, and what calls then are seen to cost, from the trace alone.
 
 All members leave a collective that waits for all at about one time: a line through these ends says
-how a rank's clock stands to that of rank 0. On one clock messages are seen to arrive: the shortest
+how a rank's clock stands to that of rank 0. Without such collectives messages bound it. On one
+clock messages are seen to arrive: the shortest
 is the latency, and calls whose partner has long done its part take what they cost themselves.
 """
 
@@ -15,6 +16,10 @@ from parcast_traces.trace.calls import (
     ALL,
     EXSCAN,
     FROM_ROOT,
+    IESEND,
+    IRECV,
+    ISEND,
+    ISSEND,
     NONBLOCKING,
     RECV,
     SENDRECV,
@@ -38,6 +43,9 @@ from parcast_traces.trace.columns import (
 #: Of what calls cost that wait for nobody, the share that is not above the estimate.
 _LEVEL = 0.9
 
+#: Messages that a call begins.
+_BEGIN = (ISEND, ISSEND, IESEND, IRECV)
+
 #: Clocks of computers do not drift by more; a steeper line through few ends is noise.
 _DRIFT = 1e-3
 
@@ -50,34 +58,80 @@ class OneClock:
     """A trace whose times of all ranks can be compared."""
 
     trace: Trace
-    meetings: int = 0  #: collectives that its clocks are taken from; 0: they were one before
-    spread: float = 0.0  #: how far the ends of a collective still differ, a standard deviation
+    meetings: int = 0  #: collectives that its clocks are taken from
+    messages: int = 0  #: or messages; neither where the clocks were one before
+    spread: float = 0.0
+    """How far the ends of a collective still differ, a standard deviation; or the most that a clock
+    may be off by messages.
+    """
 
 
 def on_one_clock(trace: Trace) -> OneClock | None:
-    """Return the trace on the clock of rank 0; None where no collectives of all ranks tell."""
+    """Return the trace on the clock of rank 0; None where neither collectives nor messages tell."""
     if trace.comparable or trace.modeled:
         return OneClock(trace=trace)
     if trace.count > _MOST or not trace.timed:
         return None
     seen = meetings(trace)
     if seen is None:
-        return None
+        return _by_messages(trace)
     low, high = seen
-    times = trace.events.times.copy()
-    spreads = []
+    lines, spreads = [(1.0, 0.0)], []
     for rank in range(1, trace.size):
         width = high[:, rank] - low[:, rank] + high[:, 0] - low[:, 0]
         sure = width <= np.sort(width)[min(len(width) - 1, max(2, len(width) // 4))]
         middle = (low + high)[sure] / 2
         slope, shift, spread = _line(middle[:, rank], middle[:, 0])
-        mine = slice(trace.events.offsets[rank], trace.events.offsets[rank + 1])
-        times[mine, START] = slope * times[mine, START] + shift
-        times[mine, END] = slope * times[mine, END] + shift
+        lines.append((slope, shift))
         spreads.append(spread)
-    events = attrs.evolve(trace.events, times=times)
-    moved = attrs.evolve(trace, events=events, comparable=True)
-    return OneClock(trace=moved, meetings=len(low), spread=max(spreads, default=0.0))
+    return OneClock(
+        trace=_moved(trace, np.array(lines)), meetings=len(low), spread=max(spreads, default=0.0)
+    )
+
+
+def _moved(trace: Trace, lines: Floats) -> Trace:
+    """Return the trace with the times of each rank on a line: slope and shift, [rank, both]."""
+    times = trace.events.times.copy()
+    slope, shift = np.repeat(lines, np.diff(trace.events.offsets), axis=0).T[:, :, None]
+    times[:, [START, END]] = slope * times[:, [START, END]] + shift
+    return attrs.evolve(trace, events=attrs.evolve(trace.events, times=times), comparable=True)
+
+
+def _by_messages(trace: Trace) -> OneClock | None:
+    """Return the trace on the clock of rank 0 by its messages, none of which ends before it begins.
+
+    Each bounds how far one clock is ahead of another; along paths of messages to a rank and back
+    the bounds add up, and the middle between the tightest ones is taken (Lundelius and Lynch 1984).
+    """
+    send, receive = _messages(trace)
+    if not len(send):
+        return None
+    times, ranks = trace.events.times, trace.events.rank_of
+    flights = times[_completions(trace)[receive], END] - times[send, START]
+    size, limit = trace.size, np.inf
+    pair, which = np.unique(ranks(send) * size + ranks(receive), return_inverse=True)
+    least = np.full(len(pair), limit)
+    np.minimum.at(least, which.reshape(-1), flights)
+    source, target = np.divmod(pair, size)
+    ahead, behind = _shortest(source, target, least, size), _shortest(target, source, least, size)
+    if ahead is None or behind is None:
+        return None
+    shift = (behind - ahead) / 2
+    lines = np.stack([np.ones(size), shift], axis=1)
+    spread = float((ahead + behind).max() / 2)
+    return OneClock(trace=_moved(trace, lines), messages=len(send), spread=spread)
+
+
+def _shortest(source: Ints, target: Ints, length: Floats, size: int) -> Floats | None:
+    """Return the shortest way from rank 0 to each; None if there is none, or always a shorter."""
+    distance = np.full(size, np.inf)
+    distance[0] = 0.0
+    for _ in range(size):
+        before = distance.copy()
+        np.minimum.at(distance, target, before[source] + length)
+        if np.array_equal(before, distance):
+            return distance if np.isfinite(distance).all() else None
+    return None
 
 
 def meetings(trace: Trace) -> tuple[Floats, Floats] | None:
@@ -108,7 +162,7 @@ def _completions(trace: Trace) -> Ints:
     """Return the event that completes each: itself, or the wait for what a call began."""
     whole, slots = trace.events.whole, trace.events.slots
     completes = np.arange(trace.count)
-    begun = np.flatnonzero(whole[:, KIND] > EXSCAN)
+    begun = np.flatnonzero((whole[:, KIND] > EXSCAN) | np.isin(whole[:, KIND], _BEGIN))
     waits = np.flatnonzero(whole[:, KIND] == WAIT)
     counts = whole[waits, COUNT].astype(np.int64)
     first = np.repeat(whole[waits, FIRST] - (np.cumsum(counts) - counts), counts)
@@ -148,7 +202,7 @@ def recorded_costs(trace: Trace, recorded: Recorded) -> Recorded:
     times = trace.events.times
     latency = recorded.latency
     if latency is None:
-        flights = times[receive, END] - times[send, START]
+        flights = times[_completions(trace)[receive], END] - times[send, START]
         latency = max(0.0, float(flights.min(initial=np.inf))) if len(flights) else 0.0
     overhead = recorded.overhead
     if overhead == 0.0 and recorded.overhead_receive is None:

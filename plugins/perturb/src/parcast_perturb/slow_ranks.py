@@ -60,8 +60,8 @@ def slowness(trace: Trace, recorded: Recorded, policy: str) -> Slowness:
     ranks = np.repeat(np.arange(trace.size), np.diff(trace.events.offsets))
     longer: Floats = np.bincount(ranks, excess, minlength=trace.size).astype(np.float64)
 
-    def makespan(longer: Floats, rows: Any) -> float:
-        added = Perturbation(removed=(rows, -longer[rows]))
+    def makespan(beyond: Floats, rows: Any) -> float:
+        added = Perturbation(removed=(rows, -beyond[rows]))
         delays = propagate(trace, added, recorded, policy)
         return float(makespans(trace, delays.final)[0])
 

@@ -70,10 +70,17 @@ def _compared(traced: TracedRun) -> tuple[Trace, Recorded, str, tuple[str, ...]]
         spread = in_words(trace, clock.spread)
         count = f"{clock.meetings:,} collectives"
         notes += (f"clocks are put on rank 0's by {count}, whose ends then differ by {spread}",)
-    if known != recorded:
-        call, message = (in_words(trace, cost) for cost in (known.overhead, known.latency or 0.0))
+    if clock.messages:
+        spread = in_words(trace, clock.spread)
+        notes += (f"clocks are put on rank 0's by {clock.messages:,} messages, to {spread}",)
+    seen = []
+    if known.overhead != recorded.overhead:
         notes = tuple(note for note in notes if note != OWN_COST)
-        notes += (f"seen in the trace: a call costs its rank {call}, a message takes {message}",)
+        seen.append(f"a call costs its rank {in_words(trace, known.overhead)}")
+    if known.latency != recorded.latency:
+        seen.append(f"a message takes {in_words(trace, known.latency or 0.0)}")
+    if seen:
+        notes += (f"seen in the trace: {', '.join(seen)}",)
     return clock.trace, known, "clocked", notes
 
 
