@@ -19,8 +19,8 @@ from parcast.testing import seeds
 
 ROOT = Path(__file__).parents[2]
 
-#: Who begins: the command, and a worker that is sent what another process asks.
-BEGINNERS = {"cli/app.py", "cli/options.py", "study/work.py", "testing/plugin.py"}
+#: Who begins: the command, a worker that is sent what another process asks, and one that compiles.
+BEGINNERS = {"cli/app.py", "cli/options.py", "study/work.py", "testing/plugin.py", "warming.py"}
 
 MACHINE = {"processor": {"rate": 1}}
 WORKLOAD = {"name": "w", "phase": [{"parallel": 1}]}
