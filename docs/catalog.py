@@ -31,8 +31,8 @@ accelerators stand beside the shares of them that work reaches. Start from the n
 put in what you measured: [one's own machine](how-to/machine.md). `parcast show NAME --json` prints
 its data.
 
-Nodes with accelerators have as many cores here as accelerators: one process drives each, and has its
-part of the processors. Their messages are between memories of accelerators.
+Nodes with accelerators have as many cores here as accelerators: one process drives each, and has
+its part of the processors. Their messages are between memories of accelerators.
 
 This page is written by `docs/catalog.py`.
 """

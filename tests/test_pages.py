@@ -24,6 +24,7 @@ HOW_TO = [
     "neighbors",
     "partitioning",
     "buy",
+    "accelerators",
     "disks",
     "network",
     "share",

@@ -58,7 +58,8 @@ def problem(bad):
 def test_the_core_registers_its_own_through_the_same_door():
     registry = Registry(plugins=[])
     assert list(registry.kinds) == ["phases", "program"]
-    assert list(registry.parts) == ["cost", "network", "nodes", "processor", "storage"]
+    parts = ["accelerator", "cost", "network", "nodes", "processor", "storage"]
+    assert list(registry.parts) == parts
     assert list(registry.writers) == [".csv", ".extrap.jsonl", ".json", ".jsonl", ".nc", ".parquet"]
     assert registry.problems == ()
     for entry in (*registry.kinds.values(), *registry.parts.values()):

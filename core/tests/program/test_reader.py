@@ -71,7 +71,8 @@ def test_operations_get_their_defaults():
     assert ops[2].handle == "r"
     assert ops[3].arguments == {"request": "r"}
     assert ops[4].arguments == {"bytes": Num(1), "file": "own", "collective": False}
-    assert ops[5].arguments == {"flops": Num(2), "bytes": Num(0)}
+    offloaded = {"on": "cpu", "precision": "fp64", "kind": "gemm"}
+    assert ops[5].arguments == {"flops": Num(2), "bytes": Num(0), **offloaded}
 
 
 def test_a_changed_variable_reads_itself():

@@ -207,6 +207,15 @@ REFUSED = {
 }
 
 
+def test_a_program_for_accelerators_is_refused(
+    mpi: library.Library, registry: Registry, here: dict[str, Any]
+) -> None:
+    source = "def program(rank, size):\n    compute(1, on='gpu')\n"
+    results = registry.compare(read_source(source, "some.py"), here, solvers="mpi.run", p=1)
+    assert results.rows[0].status is Status.REFUSED
+    assert "this program on accelerators, too" in results.rows[0].message
+
+
 @pytest.mark.parametrize("reason", REFUSED)
 def test_what_cannot_be_run_here_is_refused(
     mpi: library.Library, registry: Registry, here: dict[str, Any], reason: str

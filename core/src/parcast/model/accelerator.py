@@ -29,14 +29,14 @@ WORKS: tuple[str, ...] = get_args(Work)
 class Rates(Mapping[str, float]):
     """The peaks of one accelerator by precision; a mapping of those that it has."""
 
-    fp64: Rate | None = None
-    fp32: Rate | None = None
-    tf32: Rate | None = None
-    bf16: Rate | None = None
-    fp16: Rate | None = None
-    fp8: Rate | None = None
-    fp4: Rate | None = None
-    int8: Rate | None = None
+    fp64: Rate | None = None  #: of 64-bit floats
+    fp32: Rate | None = None  #: of 32-bit floats
+    tf32: Rate | None = None  #: of 32-bit floats, multiplied with 10 bits of fraction
+    bf16: Rate | None = None  #: of 16-bit floats with 8 bits of exponent
+    fp16: Rate | None = None  #: of 16-bit floats with 5 bits of exponent
+    fp8: Rate | None = None  #: of 8-bit floats
+    fp4: Rate | None = None  #: of 4-bit floats
+    int8: Rate | None = None  #: of 8-bit integers
 
     def __getitem__(self, precision: str) -> float:
         rate: float | None = getattr(self, precision) if precision in PRECISIONS else None
@@ -58,7 +58,7 @@ class Efficiency:
     least: Annotated[float, Unit("1")] = 0.0  #: flops of a kernel; bytes where kind is memory
     kind: Kind = "gemm"  #: of memory: the share of its bandwidth
     precision: Precision | None = None  #: that it holds for; every one without its own
-    share: Annotated[float, Unit("1", positive=True, most=1.0)]
+    share: Annotated[float, Unit("1", positive=True, most=1.0)]  #: of the peak
 
 
 @attrs.frozen(kw_only=True)
@@ -79,10 +79,10 @@ class Accelerator:
     i mod ``per_node``, and those of one accelerator share its rate and its memory equally.
     """
 
-    name: str = ""
-    per_node: Annotated[int, Whole(1)] = 1
-    memory: Annotated[float, Unit("B", positive=True)]
-    memory_bandwidth: Annotated[float, Unit("B/s", positive=True)]
+    name: str = ""  #: as its vendor calls it
+    per_node: Annotated[int, Whole(1)] = 1  #: accelerators of a node
+    memory: Annotated[float, Unit("B", positive=True)]  #: of one
+    memory_bandwidth: Annotated[float, Unit("B/s", positive=True)]  #: of one: a peak
     rates: Rates  #: peaks, by precision
     efficiency: tuple[Efficiency, ...] = ()  #: of a kind and precision from 0 on, ascending
     links: AcceleratorLinks | None = None  #: between accelerators
