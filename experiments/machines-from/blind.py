@@ -1,4 +1,4 @@
-"""Benchmarks at the largest number of nodes, predicted from those at fewer: docs/blind-benchmarks.md.
+"""Benchmarks at the largest number of nodes, predicted from those at fewer.
 
     python experiments/machines-from/blind.py ../shared/truth/perfstudy/points.csv
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,7 @@ def laws(series: dict[tuple[str, str, str], list[Series]]) -> dict[bool, object]
     """Return the usual steps of benchmarks of pairs and of all, without the largest sizes."""
     steps = defaultdict(list)
     for (_, benchmark, _), items in series.items():
-        for before, after in zip(items[:-2], items[1:-1], strict=True):
+        for before, after in pairwise(items[:-1]):
             steps[benchmark in PAIRS].append(steps_of(before, after))
     return {kind: law_of(items) for kind, items in steps.items()}
 
@@ -66,7 +67,8 @@ def main(path: Path) -> None:
         spread = np.median([(v.high - v.low) / v.value for v in truth.values])
         rows.append(
             f"| {system} | {benchmark}{' (device)' if memory == 'device' else ''} | "
-            f"{', '.join(str(item.nodes) for item in items[:-1])} | {truth.nodes} | {len(compared)} | "
+            f"{', '.join(str(item.nodes) for item in items[:-1])} | {truth.nodes} | "
+            f"{len(compared)} | "
             f"{100 * np.median(errors):.1f} % | {worst[0].value / worst[1].value:.2f} x at "
             f"{worst[0].size:.0f} B | {sum(inside)} of {len(inside)} | {100 * spread:.0f} % |"
         )
@@ -84,7 +86,8 @@ def main(path: Path) -> None:
         )
     print()
     print(
-        "| system | benchmark | from nodes | at | sizes | median error | worst | inside | range of repeats |"
+        "| system | benchmark | from nodes | at | sizes | median error | worst | inside | "
+        "range of repeats |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     print("\n".join(rows))

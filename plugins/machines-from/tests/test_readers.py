@@ -115,3 +115,113 @@ def test_of_a_folder_unknown_files_are_left_out_with_a_note(tmp_path: Path) -> N
     reading = read_all([tmp_path])
     assert len(reading.series) == 1
     assert any("notes.txt" in note for note in reading.notes)
+
+
+NCCL = """\
+# nThread 1 nGpus 1 minBytes 8 maxBytes 64 step: 2(factor) warmup iters: 5 iters: 20
+#  Rank  0 Group  0 Pid   1 on a device  0 [0000:04:00] NVIDIA H100
+#  Rank  1 Group  0 Pid   2 on a device  1 [0000:05:00] NVIDIA H100
+#  Rank  2 Group  0 Pid   3 on b device  0 [0000:04:00] NVIDIA H100
+#  Rank  3 Group  0 Pid   4 on b device  1 [0000:05:00] NVIDIA H100
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)
+     1048576        262144     float     sum      -1    100.0   10.00   15.00      0    101.0
+     2097152        524288     float     sum      -1    180.0   12.00   18.00      0    181.0
+"""
+HPL = """\
+T/V                N    NB     P     Q               Time                 Gflops
+--------------------------------------------------------------------------------
+WR11C2R4       50000   192     4     8             100.00              8.3200e+02
+||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   2.7e-03 ...... PASSED
+"""
+IOR = """\
+IOR-3.3.0: MPI Coordinated Test of Parallel I/O
+nodes               : 4
+tasks               : 64
+access              : single-shared-file
+Max Write: 1000.00 MiB/sec (1048.58 MB/sec)
+Max Read:  2000.00 MiB/sec (2097.15 MB/sec)
+"""
+SLURM = """\
+NodeName=n1 Arch=x86_64 CoresPerSocket=64
+   CPUAlloc=0 CPUTot=256 Sockets=2 Boards=1
+NodeName=n2 Arch=x86_64 CoresPerSocket=64
+   CPUAlloc=0 CPUTot=256 Sockets=2 Boards=1
+"""
+FIO = """\
+{
+  "fio version" : "fio-3.28",
+  "jobs" : [
+    {
+      "jobname" : "seq",
+      "read" : {"bw_bytes" : 0},
+      "write" : {"bw_bytes" : 500000000}
+    }
+  ]
+}
+"""
+BABEL = """\
+BabelStream
+Version: 4.0
+Implementation: OpenMP
+Function    MBytes/sec  Min (sec)   Max         Average
+Triad       250000.5    0.00321     0.00330     0.00325
+"""
+OUTPUTS = {"osu": OSU, "imb": IMB, "stream": STREAM, "nccl": NCCL, "hpl": HPL, "ior": IOR,
+           "slurm": SLURM, "fio": FIO, "babel": BABEL}  # fmt: skip
+
+
+def test_an_nccl_test_without_a_name_is_told_by_its_rates(tmp_path: Path) -> None:
+    (series,) = read_file(write(tmp_path, NCCL)).series
+    assert (series.benchmark, series.processes, series.nodes) == ("allreduce", 4, 2)
+    assert series.memory == "device"
+    assert series.values[1].value == pytest.approx(180e-6)
+    other = NCCL.replace("15.00", "7.50").replace("18.00", "9.00").replace("sum ", "none")
+    with pytest.raises(FileError, match="no line names the NCCL test"):
+        read_file(write(tmp_path, other))
+
+
+def test_hpl_ior_fio_and_slurm(tmp_path: Path) -> None:
+    (hpl,) = read_file(write(tmp_path, HPL)).series
+    assert (hpl.processes, hpl.values[0].value) == (32, 832e9)
+    with pytest.raises(FileError, match=r":4: HPL's residual is wrong"):
+        read_file(write(tmp_path, HPL.replace("PASSED", "FAILED")))
+    writes, reads = read_file(write(tmp_path, IOR)).series
+    assert (writes.benchmark, reads.benchmark) == ("write-shared", "read-shared")
+    assert writes.values[0].value == 1000 * 2**20
+    (fio,) = read_file(write(tmp_path, FIO)).series
+    assert (fio.benchmark, fio.values[0].value) == ("write", 5e8)
+    facts = {fact.key: fact.value for fact in read_file(write(tmp_path, SLURM)).facts}
+    assert facts == {"nodes.cores": 128, "nodes.count": 2, "levels.socket": 64}
+
+
+def test_babelstream_on_an_accelerator_is_no_memory_of_a_node(tmp_path: Path) -> None:
+    (series,) = read_file(write(tmp_path, BABEL)).series
+    assert (series.tool, series.memory) == ("BabelStream 4.0", "host")
+    (series,) = read_file(write(tmp_path, BABEL.replace("OpenMP", "CUDA"))).series
+    assert series.memory == "device"
+
+
+def test_a_document_with_examples_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"out.txt:1: a document with examples"):
+        read_file(write(tmp_path, f"```\n{OSU}```\n"))
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_what_is_cut_or_mixed_is_read_or_refused_in_a_sentence(tmp_path: Path, name: str) -> None:
+    text = OUTPUTS[name]
+    whole = read_file(write(tmp_path, text))
+    expected = {
+        (item.benchmark, value.size, value.value) for item in whole.series for value in item.values
+    }
+    for stop in range(1, len(text)):
+        try:
+            reading = read_file(write(tmp_path, text[:stop]))
+        except FileError:
+            continue
+        values = {
+            (item.benchmark, value.size, value.value)
+            for item in reading.series
+            for value in item.values
+        }
+        assert values <= expected, (stop, values - expected)

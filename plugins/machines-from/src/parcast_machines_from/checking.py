@@ -153,7 +153,7 @@ def _predict(
     settings: dict[str, Any] = {}
     if series.window is not None and "window" in program.name:
         settings["window"] = series.window
-    sizes = [_amount(series, value) for value in series.values]
+    sizes = [_amount(series, value, processes or 1) for value in series.values]
     source = files("parcast_machines_from") / "programs" / f"{program.name}.py"
     with as_file(source) as path:
 
@@ -172,13 +172,16 @@ def _predict(
     return rows, wrong
 
 
-def _amount(series: Series, value: Value) -> float:
+def _amount(series: Series, value: Value, processes: int) -> float:
+    """Return what a benchmark's program takes as n for a size as outputs state it."""
     if series.benchmark.startswith("triad"):
         return _TRIAD
     if series.benchmark.startswith("write"):
         return _WRITE
     if series.benchmark == "gemm":
         return _ROWS
+    if series.benchmark == "reduce_scatter":  # outputs state the bytes of all parts
+        return value.size / processes
     return value.size
 
 

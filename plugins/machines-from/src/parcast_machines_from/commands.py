@@ -107,6 +107,30 @@ def check(
         typer.echo(f"parcast: {note}", err=True)
 
 
+@machine.command()
+def grow(
+    files: Files,
+    *,
+    nodes: Annotated[int, typer.Option(help="More nodes than were measured.")],
+    system: System = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Predict measured benchmarks at more nodes, by how those of public clouds grow."""
+    from parcast_machines_from.growing import grown
+
+    values, notes = grown(_read(files, None, system), nodes)
+    if json:
+        import attrs
+
+        print_json({"nodes": nodes, "values": [attrs.asdict(value) for value in values]})
+    else:
+        from parcast_machines_from.growing import table
+
+        print_table(*table(values))
+    for note in notes:
+        typer.echo(f"parcast: {note}", err=True)
+
+
 def _read(files: Sequence[Path], within: Sequence[str] | None, system: str | None) -> Reading:
     import attrs
 

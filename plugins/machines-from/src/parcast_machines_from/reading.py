@@ -12,10 +12,13 @@ from parcast.errors import FileError
 from parcast_machines_from.records import Lines, Reading, read_lines
 
 #: Readers by module; each says by an empty reading that a file is none of its outputs.
-READERS = ("osu", "imb", "stream", "table")
+READERS = ("osu", "imb", "nccl", "stream", "linpack", "storage", "nodes", "table")
 
 #: What is read, in words.
-KNOWN = "OSU, IMB, STREAM, BabelStream, and tables of medians"
+KNOWN = (
+    "OSU, IMB, NCCL tests, STREAM, BabelStream, HPL, HPCG, IOR, fio (JSON), lstopo (XML), "
+    "scontrol show node, topology.conf, numactl -H, lscpu and tables of medians"
+)
 
 
 def read_file(path: Path) -> Reading:
@@ -27,6 +30,9 @@ def read_file(path: Path) -> Reading:
         If it is nothing that is read, or a line of it is wrong.
     """
     lines = read_lines(path)
+    fence = next((at for at, text in enumerate(lines.lines, 1) if text.startswith("```")), None)
+    if fence is not None:
+        raise lines.wrong(fence, "a document with examples; put each output into its own file")
     reading = Reading()
     for read in _readers():
         reading += read(lines)

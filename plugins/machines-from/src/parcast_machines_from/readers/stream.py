@@ -10,11 +10,12 @@ _HEAD = re.compile(
     r"^\s*Function\s+(Best Rate MB/s|Rate \(MB/s\)|MBytes/sec|MB/s|GBytes/sec)\s", re.IGNORECASE
 )
 _THREADS = re.compile(r"Number of Threads (requested|counted)\s*=\s*(\d+)", re.IGNORECASE)
-_BABEL = re.compile(r"^\s*BabelStream", re.IGNORECASE)
+_BABEL = re.compile(r"(?i)^\s*(BabelStream|GPU-STREAM)")
 _VERSION = re.compile(r"(?:STREAM version \$Revision:|Version:)\s*([\d.]+)")
-_DEVICE = re.compile(
-    r"^\s*(?:Implementation:\s*(?:CUDA|HIP|OpenCL)|Using (?:CUDA|HIP|OpenCL) device)", re.IGNORECASE
-)
+_WHERE = re.compile(r"(?i)^\s*(?:Implementation:\s*(\S+)|Using \S+ device)")
+
+#: Implementations of BabelStream that run on the host, but for regions that are sent elsewhere.
+_HOST = {"openmp", "tbb", "std", "std-data", "std-indices", "std-ranges", "serial"}
 
 
 def read(lines: Lines) -> Reading:
@@ -33,11 +34,13 @@ def read(lines: Lines) -> Reading:
     for line, text in enumerate(lines.lines, 1):
         if match := _THREADS.search(text):
             threads = int(match[2])
-        if _BABEL.match(text):
-            tool = "BabelStream"
+        if match := _BABEL.match(text):
+            tool = match[1]
         if match := _VERSION.search(text):
             version = match[1]
-        device = device or bool(_DEVICE.match(text))
+        if match := _WHERE.match(text):
+            tool = "BabelStream" if tool == "STREAM" else tool
+            device = device or (match[1] or "").lower() not in _HOST
         head = _HEAD.match(text) or head
         cells = text.split()
         if head and cells and cells[0].rstrip(":").lower() == "triad" and len(cells) >= 3:

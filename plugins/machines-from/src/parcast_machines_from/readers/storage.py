@@ -1,0 +1,72 @@
+"""IOR, and fio's JSON: bandwidth of files."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from parcast_machines_from.records import Lines, Reading, Series, Value, number
+
+_IOR = re.compile(r"^\s*IOR-(\d[\w.]*)\s*:")
+_BEST = re.compile(r"^\s*Max (Write|Read):\s+([\d.]+) MiB/sec")
+_TASKS = re.compile(r"^\s*tasks\s*:\s*(\d+)")
+_NODES = re.compile(r"^\s*nodes\s*:\s*(\d+)")
+_SHARED = re.compile(r"^\s*access\s*:\s*single-shared-file")
+
+
+def read(lines: Lines) -> Reading:
+    """Return the largest rates of IOR, or the rates of fio's jobs; nothing where there is none.
+
+    Raises
+    ------
+    FileError
+        Naming the line, if a number is none.
+    """
+    if any('"fio version"' in text for text in lines.lines[:40]):
+        return _fio(lines)
+    version = next((match[1] for text in lines.lines if (match := _IOR.match(text))), None)
+    if version is None:
+        return Reading()
+    tasks = nodes = None
+    shared = ""
+    series: list[Series] = []
+    for line, text in enumerate(lines.lines, 1):
+        if match := _TASKS.match(text):
+            tasks = int(match[1])
+        if match := _NODES.match(text):
+            nodes = int(match[1])
+        if _SHARED.match(text):
+            shared = "-shared"
+        if (match := _BEST.match(text)) and not lines.is_cut(line):
+            rate = number(lines, line, match[2], "the rate") * 2**20
+            if rate > 0:
+                name = match[1].lower() + shared
+                values = (Value(0.0, rate, line),)
+                tool = f"IOR {version}"
+                series.append(Series(name, "B/s", values, lines.path, tool, tasks, nodes))
+    return Reading(tuple(series))
+
+
+def _fio(lines: Lines) -> Reading:
+    start = next(line for line, text in enumerate(lines.lines, 1) if text.lstrip().startswith("{"))
+    text = "\n".join(lines.lines[start - 1 :])
+    try:
+        data: Any = json.JSONDecoder().raw_decode(text)[0]
+    except json.JSONDecodeError as error:
+        raise lines.wrong(start + error.lineno - 1, f"fio's JSON ends early: {error.msg}") from None
+    version = str(data.get("fio version", "fio")).replace("fio-", "fio ")
+    series: list[Series] = []
+    for job in data.get("jobs", []):
+        name = f'"jobname" : "{job.get("jobname")}"'.replace(" ", "")
+        line = next(
+            (at for at, text in enumerate(lines.lines, 1) if name in text.replace(" ", "")), start
+        )
+        for kind in ("read", "write"):
+            part = job.get(kind, {})
+            rate = float(part.get("bw_bytes") or 1024 * float(part.get("bw") or 0))
+            if rate > 0:
+                values = (Value(0.0, rate, line),)
+                tasks = int(job.get("job options", {}).get("numjobs", 1))
+                series.append(Series(kind, "B/s", values, lines.path, version, tasks, 1))
+    return Reading(tuple(series))
