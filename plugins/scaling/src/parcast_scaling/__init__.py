@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from parcast import hookimpl
+from parcast import PredictorEntry, hookimpl
 
 if TYPE_CHECKING:
     import typer
@@ -34,3 +35,11 @@ def parcast_commands(app: typer.Typer) -> None:
 
     app.command(name="scaling")(commands.scaling)
     app.command(name="walltime")(commands.walltime)
+
+
+@hookimpl
+def parcast_predictors() -> Iterator[PredictorEntry]:
+    """Add bands beyond few measured sizes to what may be scored."""
+    yield PredictorEntry(
+        "scaling", "parcast_scaling.predictor:answer", "The field's terms, weighted by evidence."
+    )

@@ -1,0 +1,25 @@
+"""The scoreboard's predictor: bands from the calibrating points of each series alone."""
+
+from parcast import Status
+from parcast.model import Measured, Point, Question
+from parcast_scaling import predict
+from parcast_scaling.predictor import answer
+
+
+def measured(series: str, size: float, seconds: float) -> Measured:
+    return Measured(Point(series, size), seconds)
+
+
+def test_bands_are_those_of_predict_series_by_series():
+    known = (measured("a", 1, 8.0), measured("a", 2, 4.2), measured("b", 4, 3.0))
+    points = tuple(item.point for item in known) + (Point("a", 8), Point("b", 8))
+    predictions = answer(Question(dataset="d", counts="nodes", calibrating=known, points=points))
+    (band,) = predict([(1, 8.0), (2, 4.2)], [8])[-1:]
+    asked = predictions[3]
+    assert 0.2 < asked.time / 1.1 < 5
+    assert asked.quantiles[0.05] < asked.quantiles[0.25] < asked.time < asked.quantiles[0.95]
+    assert 0.8 < asked.time / band.median < 1.25
+    assert [item.status for item in predictions] == [
+        Status.OK, Status.OK, Status.REFUSED, Status.OK, Status.REFUSED,
+    ]  # fmt: skip
+    assert "needs two" in predictions[4].message
