@@ -12,7 +12,7 @@ def measured(series: str, size: float, seconds: float) -> Measured:
 
 def test_bands_are_those_of_predict_series_by_series():
     known = (measured("a", 1, 8.0), measured("a", 2, 4.2), measured("b", 4, 3.0))
-    points = tuple(item.point for item in known) + (Point("a", 8), Point("b", 8))
+    points = (*(item.point for item in known), Point("a", 8), Point("b", 8))
     predictions = answer(Question(dataset="d", counts="nodes", calibrating=known, points=points))
     (band,) = predict([(1, 8.0), (2, 4.2)], [8])[-1:]
     asked = predictions[3]
