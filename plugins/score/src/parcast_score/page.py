@@ -25,7 +25,8 @@ Errors are predicted over measured, less 1: median, 90 % and worst of their abso
 is the geometric mean. "in 50 %" and "in 90 %" say how many measured values lie in the intervals \
 that are stated. Knee: of how many curves with three sizes or more the smallest size that is \
 within 5 % of the shortest time is right within a doubling. Calibrated: the median at points that \
-the predictor has seen.
+the predictor has seen. CPU: processor time for all points, in steps of ten, so that two runs \
+write the same.
 
 The digest of the question covers all that a predictor gets, the digest of the predictions what it \
 answered to it: whoever keeps the two can show later that nothing changed.
