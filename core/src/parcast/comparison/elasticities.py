@@ -18,7 +18,6 @@ from parcast.comparison.settings import Settings
 from parcast.comparison.solving import Outcome, Task, Tell, silent, solve_all
 from parcast.model.numbers import improved, numbers_of
 from parcast.model.query import Prediction, Query, Status
-from parcast.plugins.entries import load
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
@@ -59,21 +58,17 @@ class Solved:
     outcome: Outcome
 
 
-def is_affordable(registry: Catalog, answer: Solved) -> bool:
-    """Return whether an answer is one to ask for its elasticities: it is there, and cheap.
-
-    Whoever asks again for another machine converts the workload again.
-    """
-    task, prediction = answer.task, answer.outcome.prediction
-    if prediction.status is not Status.OK or task.entry.on_request or not prediction.time:
+def is_affordable(registry: Catalog, task: Task | Prediction, outcome: Outcome) -> bool:
+    """Return whether an answer is one to ask for its elasticities: it is there, and cheap."""
+    if isinstance(task, Prediction) or outcome.prediction.status is not Status.OK:
+        return False
+    if task.entry.on_request or not outcome.prediction.time:
         return False
     solver = registry.solver(task.entry.name)
     cost = solver.cost(task.query) if hasattr(solver, "cost") else None
     if cost is None:
         return False
-    for step in task.steps[:1]:
-        if (target := registry.lowerings[step].cost) is not None:
-            cost += load(target)(answer.question.query)
+    cost += task.conversion
     if cost > MOST_SECONDS:
         return False
     paths = numbers_of(task.query.machine)

@@ -212,14 +212,13 @@ def _with_elasticities(
     """
     from parcast.comparison.elasticities import Solved, elasticities, is_affordable
 
-    answers = {
+    solved = {
         index: Solved(question, task, outcome)
         for index, (question, task, outcome) in enumerate(
             zip(questions, tasks, outcomes, strict=True)
         )
-        if isinstance(task, Task)
+        if isinstance(task, Task) and is_affordable(registry, task, outcome)
     }
-    solved = {index: answer for index, answer in answers.items() if is_affordable(registry, answer)}
     results = elasticities(registry, list(solved.values()), resolve_task, tell)
     rows = list(rows)
     for index, explained in zip(solved, results, strict=True):
