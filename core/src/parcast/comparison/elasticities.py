@@ -19,7 +19,6 @@ from parcast.comparison.settings import Settings
 from parcast.comparison.solving import Outcome, Task, Tell, silent, solve_all
 from parcast.model.numbers import improved, numbers_of
 from parcast.model.query import Prediction, Query, Status
-from parcast.plugins.entries import load
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
@@ -73,9 +72,7 @@ def stated_cost(registry: Catalog, answer: Solved) -> float | None:
     cost = solver.cost(task.query) if hasattr(solver, "cost") else None
     if cost is None:
         return None
-    for step in task.steps[:1]:
-        if (target := registry.lowerings[step].cost) is not None:
-            cost += load(target)(answer.question.query)
+    cost += task.conversion
     paths = numbers_of(task.query.machine)
     return math.inf if cost > MOST_SECONDS else float(cost * (len(paths) + len(_by_part(paths))))
 

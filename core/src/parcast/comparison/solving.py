@@ -50,6 +50,7 @@ class Task:
     notes: tuple[str, ...] = ()
     exact: bool = True  #: every lowering on the way was
     below: bool = True  #: every lowering on the way kept lower bounds
+    conversion: float = 0.0  #: seconds that the first lowering says it takes
 
 
 @attrs.frozen
@@ -96,6 +97,7 @@ def resolve(
         query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind, original)
         steps, notes = steps + more_steps, notes + more_notes
         ways = [registry.lowerings[step] for step in steps]
+        conversion = load(ways[0].cost)(original) if ways and ways[0].cost else 0.0
         reason = (solver_of or registry.solver)(entry.name).supports(query)
     except FileError:  # a wrong option is the asker's to mend
         raise
@@ -105,7 +107,8 @@ def resolve(
         return Prediction(status=Status.REFUSED, message=str(reason))
     notes += tuple(not_modeled(registry, entry, original if steps else query))
     exact = all(way.exact for way in ways)
-    return Task(entry, query, steps, notes, exact, all(way.exact or way.below for way in ways))
+    below = all(way.exact or way.below for way in ways)
+    return Task(entry, query, steps, notes, exact, below, conversion)
 
 
 def _check_jobs(registry: Catalog, name: str) -> None:

@@ -106,7 +106,11 @@ def compiling() -> Iterator[None]:
 
 
 def kernel(
-    distribution: str, *, plain_steps: int = 1_000_000, loaded_steps: int = 2_000
+    distribution: str,
+    *,
+    plain_steps: int = 1_000_000,
+    loaded_steps: int = 2_000,
+    uncached_steps: int | None = None,
 ) -> Callable[[Callable[..., Any]], Kernel]:
     """Return a decorator that makes a function of its own, which calls no other, a `Kernel`.
 
@@ -119,6 +123,7 @@ def kernel(
             partial(compile_kernel, plain, distribution),
             plain_steps=plain_steps,
             loaded_steps=loaded_steps,
+            uncached_steps=uncached_steps,
             is_cached=partial(is_cached, _name_in_cache(plain), distribution),
         )
 
