@@ -38,15 +38,8 @@ SOURCES = {
 
 def git(folder: Path, *arguments: str) -> bytes:
     """Return what git prints."""
-    done = subprocess.run(  # noqa: S603
-        [
-            "git",  # noqa: S607
-            f"--git-dir={folder}",
-            *arguments,
-        ],
-        capture_output=True,
-        check=False,
-    )
+    command = ["git", f"--git-dir={folder}", *arguments]
+    done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603
     return done.stdout
 
 

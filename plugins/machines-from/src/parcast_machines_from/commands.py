@@ -49,6 +49,7 @@ def from_outputs(
 ) -> None:
     """Estimate a machine's numbers from outputs of benchmarks, each with its file and line."""
     from parcast.files import check_file, write_text
+    from parcast_machines_from.collectives import with_collectives
     from parcast_machines_from.estimating.machine import estimate
 
     if output is not None:
@@ -57,6 +58,7 @@ def from_outputs(
     title = name or (output.stem if output is not None else "machine")
     result = estimate(reading, title, _levels(level))
     registry: Registry = context.obj
+    result = with_collectives(registry, result, reading)
     registry.machine(result.data)  # what is written can be read
     for note in result.notes:
         typer.echo(f"parcast: {note}", err=True)
@@ -137,12 +139,13 @@ def _read(files: Sequence[Path], within: Sequence[str] | None, system: str | Non
     from parcast_machines_from.estimating.machine import systems
     from parcast_machines_from.reading import at_level, read_all, read_file
 
+    near = dict(_near(text) for text in within or ())
     reading = read_all(files)
-    for text in within or ():
-        name, equals, path = text.partition("=")
-        if not equals or not name or not path:
-            raise ParcastError(f"--within {text!r}: write such as node=intra.txt")
-        reading += at_level(read_file(Path(path)), name)
+    paths = {path.resolve() for path in near}
+    far = tuple(item for item in reading.series if Path(item.path).resolve() not in paths)
+    reading = attrs.evolve(reading, series=far)
+    for path, name in near.items():
+        reading += at_level(read_file(path), name)
     names = systems(reading)
     if system is not None and system not in names:
         raise ParcastError(f"--system {system!r}: the outputs name {', '.join(names) or 'none'}")
@@ -154,6 +157,14 @@ def _read(files: Sequence[Path], within: Sequence[str] | None, system: str | Non
         return reading
     series = tuple(item for item in reading.series if item.system in {"", system})
     return attrs.evolve(reading, series=series)
+
+
+def _near(text: str) -> tuple[Path, str]:
+    """Return the file and the level of ``LEVEL=FILE``."""
+    name, _, path = text.partition("=")
+    if not name or not path:
+        raise ParcastError(f"--within {text!r}: write such as node=intra.txt")
+    return Path(path), name
 
 
 def _levels(texts: Sequence[str] | None) -> dict[str, int]:

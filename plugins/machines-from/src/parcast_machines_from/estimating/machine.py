@@ -42,10 +42,6 @@ class Estimate:
         lines = [f"# not determined: {item}" for item in self.open]
         return "\n".join([table_text(self.data).rstrip("\n"), *lines, ""])
 
-    def with_number(self, number: Stated) -> Estimate:
-        """Return the estimate with one number more."""
-        return attrs.evolve(self, numbers=(*self.numbers, number))
-
 
 def estimate(reading: Reading, name: str, levels: Mapping[str, int]) -> Estimate:
     """Return the machine that outputs describe.

@@ -89,8 +89,7 @@ def estimate_pair(pingpong: Curve, windows: Curve | None, window: int) -> PairEs
     bounds = cut(len(points), memoized(cost))
     pieces: list[Piece] = []
     for start, stop in bounds:
-        before = pieces[-1] if pieces else None
-        pieces.append(_piece(pingpong, windows, (start, stop), drained, port, before))
+        pieces.append(_piece(pingpong, windows, (start, stop), drained, port, pieces))
     notes = _notes(pieces, port)
     spread = max((p.spread for p in windows.points[-3:]), default=0.0) if windows else 0.0
     return PairEstimate(tuple(pieces), port, spread, notes)
@@ -139,9 +138,10 @@ def _piece(
     bounds: tuple[int, int],
     drained: dict[float, float],
     port: float | None,
-    before: Piece | None,
+    below: Sequence[Piece],
 ) -> Piece:
     start, stop = bounds
+    before = below[-1] if below else None
     points = pingpong.points[start:stop]
     slope = min(1 / port, _steepest(pingpong, stop)) if port else 0.0
     line = fit_line(points, slope)
@@ -157,7 +157,8 @@ def _piece(
     if overhead is not None:
         overhead = min(overhead, _MOST_OVERHEAD / 2 * line.startup)
     per_byte = line.per_byte or (points[-1].value / max(points[-1].size, 1.0))
-    startup = line.startup - 2 * (overhead or 0.0)
+    received = below[0].overhead if below else overhead  # o_r is as the smallest message's o
+    startup = max(0.0, line.startup - (overhead or 0.0) - (received or 0.0))
     bandwidth = 1 / per_byte / efficiency
     if port is not None:
         bandwidth = min(bandwidth, port)

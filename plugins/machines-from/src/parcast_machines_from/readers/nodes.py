@@ -85,7 +85,7 @@ def _numactl(lines: Lines) -> Iterator[Fact]:
     """Yield CPUs of a memory; hardware threads are not told apart, so no cores are stated."""
     if not any(_AVAILABLE.match(text) for text in lines.lines):
         return
-    sizes = {}
+    sizes: dict[int, int] = {}
     for at, text in enumerate(lines.lines, 1):
         if (match := _NUMA_CPUS.match(text)) and match[2].split():
             sizes.setdefault(len(match[2].split()), at)
