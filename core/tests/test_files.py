@@ -31,7 +31,10 @@ def refusal(kind, data):
         ({"processor": []}, "processor: [] must be a table"),
         ({"nodes": None}, "nodes: None must be a table"),
         ({"procesor": {}}, "unknown key 'procesor'. Did you mean 'processor'?"),
-        ({1: {}}, "unknown key 1. Known: cost, name, network, nodes, processor, source,"),
+        (
+            {1: {}},
+            "unknown key 1. Known: accelerator, cost, name, network, nodes, processor,",
+        ),
         ({"processor": {"rte": 1}}, "unknown key 'processor.rte'. Did you mean 'rate'?"),
         ({"processor": {1: 1}}, "unknown key 'processor.1'. Known: rate, boost."),
         ({"processor": {"rate": "1 B/s"}}, "processor.rate: '1 B/s' is in B/s, not in FLOP/s"),

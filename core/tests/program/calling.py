@@ -7,7 +7,7 @@ import inspect
 import math
 
 from parcast.program import ANY, OPERATIONS, Operation, Site, Unrolled
-from parcast.program.source.operations import REQUESTS, REQUIRED, Argument
+from parcast.program.source.operations import OFFLOADED, REQUESTS, REQUIRED, Argument
 from parcast.quantities.expressions import FUNCTIONS
 
 SITE = Site("called")
@@ -38,6 +38,8 @@ def _stub(name: str, listed: list[Operation], open_requests: list[int]):
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         arguments, requests = dict(bound.arguments), ()
+        if arguments.get("on") == "cpu":
+            arguments = {word: arguments[word] for word in arguments.keys() - set(OFFLOADED)}
         if name == "wait":
             requests = (arguments.pop("request"),)
             open_requests.remove(requests[0])

@@ -72,11 +72,15 @@ def _problems(error: BaseException, path: str) -> Iterator[str]:
 def _converter() -> Any:
     """Return the one cattrs converter: strict about keys, units and types."""
     from cattrs import Converter
+    from cattrs.gen import make_dict_structure_fn
 
     converter = Converter(forbid_extra_keys=True)
     for kind in _WORDS:
         converter.register_structure_hook(kind, _plain)
     converter.register_structure_hook(Machine, _machine)
+    converter.register_structure_hook_factory(
+        _is_table_of_numbers, lambda kind: make_dict_structure_fn(kind, converter)
+    )
     converter.register_structure_hook_func(_is_choice, _choice)
     converter.register_structure_hook_func(lambda t: bool(_marker(t)), _number)
     return converter
@@ -89,7 +93,8 @@ def _check_shape(data: object, target: type, path: str) -> None:
     for field in attrs.fields(attrs.resolve_types(target)):
         kind: Any = field.type
         value = data.get(field.name)
-        inner = next((t for t in get_args(kind) if isinstance(t, type) and attrs.has(t)), None)
+        kinds = (kind, *get_args(kind))
+        inner = next((t for t in kinds if isinstance(t, type) and attrs.has(t)), None)
         optional = type(None) in get_args(kind) or field.name not in data
         if inner in (None, Formula, Distribution, Machine) or (value is None and optional):
             continue
@@ -172,6 +177,11 @@ def _machine(value: object, _kind: Any) -> Machine:
     if not isinstance(value, Machine):
         raise FileError(f"{value!r} must be a machine")
     return value
+
+
+def _is_table_of_numbers(kind: Any) -> bool:
+    """Return whether fields can be asked for by name as well, which cattrs takes for no class."""
+    return isinstance(kind, type) and attrs.has(kind) and issubclass(kind, Mapping)
 
 
 def _is_choice(kind: Any) -> bool:

@@ -107,9 +107,12 @@ def machine_from_data(
     return Machine(parts=part_values, data=dict(data), where=where, **common)
 
 
+_OF_MACHINES = {"processor", "nodes", "network", "storage", "accelerator"}
+
+
 def is_machine(data: Mapping[str, Any]) -> bool:
     """Tell a machine's data from a workload's by its parts."""
-    return "kind" not in data and bool(data.keys() & {"processor", "nodes", "network", "storage"})
+    return "kind" not in data and bool(data.keys() & _OF_MACHINES)
 
 
 def workload_from_data(

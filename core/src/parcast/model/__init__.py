@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from parcast.startup import lazily
 
 if TYPE_CHECKING:
+    from parcast.model.accelerator import Accelerator
     from parcast.model.answers import Answers
     from parcast.model.costs import Costs
     from parcast.model.fabric import Fabric, Ports, Topology, port_name, star
@@ -33,6 +34,7 @@ __all__ = [
     "EXPONENTIAL",
     "ORIGINS",
     "WHOLE_NETWORK",
+    "Accelerator",
     "Answers",
     "Bandwidth",
     "Costs",

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import attrs
 
 from parcast.errors import FileError, UnsupportedError
+from parcast.model.accelerator import Accelerator
 from parcast.quantities.formulas import Unit, Whole
 
 Seconds = Annotated[float, Unit("s")]
@@ -213,6 +214,11 @@ class Machine:
     def cost(self) -> Cost:
         """Price and power of a node."""
         return self.part("cost", Cost) or _UNSTATED[Cost]
+
+    @cached_property
+    def accelerator(self) -> Accelerator | None:
+        """The accelerators of a node, if it has any."""
+        return self.part("accelerator", Accelerator)
 
     def part(self, name: str, part: type[Part]) -> Part | None:
         """Return the part called ``name`` if the machine states it."""

@@ -32,6 +32,19 @@ class Placement:
         """Return whether two ranks, or the ranks of two arrays, run on one node."""
         return self.node[first] == self.node[second]
 
+    def turns(self, per_node: int) -> Ranks:
+        """Return how many processes use what each one uses of a node that has several.
+
+        Parameters
+        ----------
+        per_node
+            How many a node has of it; the i-th process of a node uses i mod ``per_node``.
+        """
+        used = self.node * per_node + self.position % per_node
+        _, inverse, counts = np.unique(used, return_inverse=True, return_counts=True)
+        turns: Ranks = counts[inverse]
+        return turns
+
 
 def _positions(node: Ranks) -> Ranks:
     order = np.argsort(node, kind="stable")

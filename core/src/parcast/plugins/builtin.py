@@ -37,6 +37,11 @@ def parcast_parts() -> Iterator[PartEntry]:
     yield PartEntry("nodes", "parcast.model.machine:Nodes", "How many nodes and cores there are.")
     yield PartEntry("network", "parcast.model.machine:Network", "What messages cost.")
     yield PartEntry("storage", "parcast.model.machine:Storage", "How fast the disks are.")
+    yield PartEntry(
+        "accelerator",
+        "parcast.model.accelerator:Accelerator",
+        "How fast the accelerators of a node are.",
+    )
     yield PartEntry("cost", "parcast.model.machine:Cost", "What a node costs for an hour.")
 
 

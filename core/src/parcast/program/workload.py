@@ -14,8 +14,9 @@ from parcast.model.query import Query
 from parcast.program.jobs import Job, alone, ranks_of, together
 from parcast.program.matching.prepare import matched_program
 from parcast.program.source.attributes import Attributes, attributes_of
-from parcast.program.source.tree import Tree
+from parcast.program.source.tree import Op, Tree, nested
 from parcast.program.unroll.blocks import Unrolled
+from parcast.program.unroll.offloading import is_offloaded
 from parcast.program.unroll.unrolling import unroll
 
 #: What of an operation is work, whoever does it.
@@ -44,6 +45,14 @@ class Program:
         """What expressions of the tree depend on, where control is uniform, what loops carry."""
         assert self.tree is not None, "a recorded program has no tree"
         return attributes_of(self.tree)
+
+    @cached_property
+    def offloads(self) -> bool:
+        """Whether it may compute on accelerators; a recorded run does not."""
+        if self.tree is None:
+            return any(job.workload.content.offloads for job in self.jobs)
+        statements = nested(self.tree.body)
+        return any(isinstance(op, Op) and is_offloaded(op.arguments) for op in statements)
 
     def at(self, query: Query) -> Unrolled:
         """Return the operations of all processes at the query's p and parameters.
@@ -98,7 +107,7 @@ class Program:
         """
         for single in alone(self.jobs, query) if self.jobs else ():
             single.workload.content.check(single)
-        matched_program(query, pools=True)
+        matched_program(query, pools=True, timed=query.machine.accelerator is not None)
 
     def job_times(
         self, ends: Sequence[float], starts: Sequence[float]

@@ -62,7 +62,12 @@ def energy_text(row: Row) -> str:
 
 #: The part of the time that a solver means by the name of what is busy then. Where nobody asked
 #: which number of the machine decides, tables name the part: a processor may wait for its memory.
-_PART_OF = {"processor": "compute", "network": "communication", "storage": "io"}
+_PART_OF = {
+    "processor": "compute",
+    "accelerator": "compute",
+    "network": "communication",
+    "storage": "io",
+}
 
 
 def bottleneck_text(row: Row) -> str:

@@ -29,6 +29,7 @@ from parcast.model.machine import (
 )
 from parcast.model.query import Query
 from parcast.program import Program, Unrolled
+from parcast.program.unroll.offloading import timed_on_accelerators
 from parcast.testing.exact import exact_costs, exact_program
 from parcast.testing.masters import with_masters
 from parcast.testing.networks import with_more
@@ -96,7 +97,7 @@ class RandomProgram:
     def unrolled(self) -> Unrolled:
         """The operations of all processes, collectives among them."""
         program: Program = self.query.workload.content
-        return program.at(self.query)
+        return timed_on_accelerators(program.at(self.query), self.query)
 
     @cached_property
     def expanded(self) -> Unrolled:

@@ -7,24 +7,28 @@ from hashlib import sha256
 
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.model.answers import Answers
+from parcast.model.placement import place
 from parcast.model.query import Query
 from parcast.program.matching.collectives import Algorithms, placed
 from parcast.program.matching.deadlock import Matched, match_unrolled
+from parcast.program.unroll.offloading import timed_on_accelerators
 
 #: The latest programs; several solvers are asked about each in turn.
 _PREPARED = Answers(2)
 
 
-def matched_program(query: Query, *, pools: bool = False) -> Matched:
+def matched_program(query: Query, *, pools: bool = False, timed: bool = True) -> Matched:
     """Return the operations and the messages of a ``program`` query.
 
     Collectives are expanded by the algorithms that the machine names, and messages over its
     eager limit wait for their receives. Who follows tasks of a pool asks with ``pools``.
+    Computations on accelerators elapse, in the seconds that they take, unless not ``timed``.
 
     Raises
     ------
     UnsupportedError
-        If there are tasks of a pool without.
+        If there are tasks of a pool without, or computations that the machine's accelerators
+        cannot do.
     InvalidPointError
         If the program has no meaning at this point; ranks and lines are named.
     """
@@ -36,8 +40,11 @@ def matched_program(query: Query, *, pools: bool = False) -> Matched:
         for instances in (chosen.nodes, *chosen.levels)
         if instances is not None
     )
-    sources = (program, query.p, values, network.collectives, network.eager_limit, places)
-    prepared = _PREPARED.once(sources, lambda: _prepare(query, chosen))
+    sources = (
+        *(program, query.p, values, network.collectives, network.eager_limit, places),
+        _accelerators(query) if timed and program.offloads else None,
+    )
+    prepared = _PREPARED.once(sources, lambda: _prepare(query, chosen, timed=timed))
     if isinstance(prepared, InvalidPointError):
         raise InvalidPointError(*prepared.args)
     if prepared.native.pools and not pools:
@@ -49,12 +56,23 @@ def matched_program(query: Query, *, pools: bool = False) -> Matched:
     return prepared
 
 
-def _prepare(query: Query, chosen: Algorithms) -> Matched | InvalidPointError:
+def _accelerators(query: Query) -> object:
+    """Return what of the machine decides how long computations on accelerators take."""
+    accelerator = query.machine.accelerator
+    if accelerator is None:
+        return ""
+    turns = place(query).turns(accelerator.per_node)
+    return accelerator, sha256(turns.tobytes()).hexdigest()
+
+
+def _prepare(query: Query, chosen: Algorithms, *, timed: bool) -> Matched | InvalidPointError:
     """Return the program, or why it has no meaning here, which takes as long to find out."""
     network = query.machine.network
     limit = math.inf if network.eager_limit is None else network.eager_limit
     try:
         unrolled = query.workload.content.at(query)
+        if timed:
+            unrolled = timed_on_accelerators(unrolled, query)
         return match_unrolled(unrolled, chosen, limit)
     except InvalidPointError as error:
         return error.with_traceback(None)  # no frame keeps what was unrolled

@@ -7,9 +7,12 @@ from typing import Literal
 
 import attrs
 
+from parcast.model.accelerator import PRECISIONS, WORKS
+
 #: What an argument must be: a rank of the program, a number of bytes (or operations, or
-#: seconds), a whole number from 0, any whole number or none, or something written out.
-Takes = Literal["rank", "amount", "whole", "color", "request", "name", "file", "flag"]
+#: seconds), a whole number from 0, any whole number or none, or something written out: a
+#: ``choice`` is one of a few words.
+Takes = Literal["rank", "amount", "whole", "color", "request", "name", "file", "flag", "choice"]
 
 #: The source of a receive that takes a message of any sender.
 ANY = -1
@@ -25,6 +28,7 @@ class Argument:
     name: str
     takes: Takes
     default: object = REQUIRED
+    choices: tuple[str, ...] = ()  #: of ``choice``
 
 
 def _signature(*arguments: Argument) -> tuple[Argument, ...]:
@@ -45,7 +49,13 @@ _ACCESS = _signature(
 
 #: Every operation by name.
 OPERATIONS: Mapping[str, tuple[Argument, ...]] = {
-    "compute": _signature(Argument("flops", "amount"), Argument("bytes", "amount", 0)),
+    "compute": _signature(
+        Argument("flops", "amount"),
+        Argument("bytes", "amount", 0),
+        Argument("on", "choice", "cpu", ("cpu", "gpu")),
+        Argument("precision", "choice", "fp64", PRECISIONS),
+        Argument("kind", "choice", "gemm", WORKS),
+    ),
     "elapse": _signature(Argument("seconds", "amount")),
     "send": _signature(_DST, _BYTES, _TAG),
     "recv": _signature(_SRC, _TAG),
@@ -90,6 +100,9 @@ RECEIVES = frozenset({"recv", "irecv", "sendrecv"})
 #: Operations that a task of a pool may have: those that meet no other process, and messages to
 #: processes that take them from anybody.
 IN_TASKS = frozenset({"compute", "elapse", "read", "write", "region", "send"})
+
+#: What of a computation says how an accelerator does it; on a processor it says nothing.
+OFFLOADED = ("on", "precision", "kind")
 
 #: Operations that give a request, to be waited for once.
 REQUESTS = frozenset({"isend", "irecv"})

@@ -9,7 +9,7 @@ from typing import NoReturn
 from parcast.errors import FileError, FormulaError, did_you_mean
 from parcast.program.source import operations
 from parcast.program.source.attributes import assigned, expressions, handed_on
-from parcast.program.source.operations import IN_TASKS, OPERATIONS, REQUESTS, REQUIRED
+from parcast.program.source.operations import IN_TASKS, OFFLOADED, OPERATIONS, REQUESTS, REQUIRED
 from parcast.program.source.tree import Argument, Assign, For, If, Op, Pool, Statement, nested
 from parcast.quantities.expressions import (
     BINARY,
@@ -253,6 +253,7 @@ class Reader:
         site, self._sites = self._sites, self._sites + 1
         values = self._given(name, call)
         at = (call.lineno, call.col_offset)
+        self._check_offloaded(name, values, call.lineno)
         arguments = {
             argument.name: self._argument(name, argument, values[argument.name])
             if argument.name in values
@@ -260,6 +261,16 @@ class Reader:
             for argument in OPERATIONS[name]
         }
         return Op(name, arguments, handle, site, *at)
+
+    def _check_offloaded(self, name: str, values: Mapping[str, ast.expr], line: int) -> None:
+        """Refuse what says how an accelerator computes where a processor does."""
+        on = values.get("on")
+        if isinstance(on, ast.Constant) and on.value == "gpu":
+            return
+        for word in values.keys() & set(OFFLOADED) - {"on"}:
+            self._fail(
+                line, f"{word} of {name}() is of an accelerator; add on='gpu', or leave it out"
+            )
 
     def _given(self, name: str, call: ast.Call) -> dict[str, ast.expr]:
         """Return the arguments of a call by name, or say which is missing or too many."""
@@ -288,6 +299,8 @@ class Reader:
                 wanted = "" if isinstance(written, str) and written else "a text, such as 'solve'"
             case "file":
                 wanted = "" if written in {"own", "shared"} else "'own' or 'shared'"
+            case "choice":
+                wanted = "" if written in argument.choices else _any_of(argument.choices)
             case "flag":
                 wanted = "" if isinstance(written, bool) else "True or False"
             case "request":
@@ -304,6 +317,11 @@ class Reader:
         if wanted:
             self._fail(node.lineno, f"{argument.name} of {name}() must be {wanted}, written out")
         return written  # type: ignore[return-value]  # a text or a flag, checked above
+
+
+def _any_of(words: tuple[str, ...]) -> str:
+    *others, last = map(repr, words)
+    return f"{', '.join(others)} or {last}"
 
 
 def _calls(node: ast.expr, name: str) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from parcast.errors import InvalidPointError
 from parcast.program.source.attributes import assigned, attributes_of, expressions, place
-from parcast.program.source.operations import ANY, OPERATIONS, REQUESTS, Argument
+from parcast.program.source.operations import ANY, OFFLOADED, OPERATIONS, REQUESTS, Argument
 from parcast.program.source.tree import Assign, For, If, Op, Pool, Statement, Tree, nested
 from parcast.program.unroll.arguments import column, whole
 from parcast.program.unroll.arithmetic import LaneError, apply
@@ -345,6 +345,9 @@ class _Run:
                 fixed[name] = None  # holds its place in the order of the call
                 varying.append((name, value, finish))
         fixed.pop("request", None)
+        if fixed.get("on") == "cpu":
+            for name in OFFLOADED:
+                del fixed[name]
         return fixed, varying
 
     def _waited(self, op: Op, scope: Scope) -> list[Waited]:

@@ -135,6 +135,8 @@ def _why_not_here(query: Query) -> str | None:
             f"machine {name!r} was measured on another host{processor}; measure this one, by "
             "parcast mpi measure -o this-machine.toml"
         )
+    if getattr(query.workload.content, "offloads", False):
+        return "a real run computes on processors, and this program on accelerators, too"
     return None
 
 

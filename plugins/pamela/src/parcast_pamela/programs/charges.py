@@ -13,6 +13,7 @@ from parcast.program import Op
 from parcast.program.matching import algorithms
 from parcast.program.source import COLLECTIVES, VECTOR_COLLECTIVES
 from parcast.quantities import Call, Expr, Name, Num
+from parcast_pamela.programs.accelerators import Offloaded
 from parcast_pamela.programs.borders import Border, borders_of, kind_of
 
 ZERO = Num(0)
@@ -102,6 +103,7 @@ class Charges:
     near: bool  #: some message may stay within a node
     slowest: bool  #: where ways differ the slower one counts, else the faster one
     borders: tuple[Border, ...] = ()  #: where messages share links
+    offloaded: Offloaded | None = None  #: what a process has of accelerators
 
     @classmethod
     def of(
@@ -143,7 +145,8 @@ class Charges:
             raise UnsupportedError(f"{where}: {reason}; use numbers")
         together = [placement.sharing, *(np.bincount(level.instance) for level in costs.levels)]
         near = to_itself or max(int(counts.max()) for counts in together) > 1
-        return cls(costs, speed, near=near, slowest=slowest, borders=borders)
+        offloaded = Offloaded.of(machine, placement, slowest=slowest)
+        return cls(costs, speed, near=near, slowest=slowest, borders=borders, offloaded=offloaded)
 
     def values(self) -> dict[str, float]:
         """Return the numbers of the machine that may stand in the model, by name."""
@@ -173,6 +176,8 @@ class Charges:
             values["rate"] = float(costs.rate) * self.speed
         if memory := self.memory():
             values["memory_rate"] = min(memory)
+        if self.offloaded is not None:
+            values |= self.offloaded.values()
         return values | {"disks": costs.disks}
 
     def _of_ways(self, name: str, far: float) -> float:
@@ -199,6 +204,9 @@ class Charges:
         if op.name == "elapse":
             return _number(op, "seconds")
         flops, moved = _number(op, "flops"), _number(op, "bytes")
+        if self.offloaded is not None and op.arguments["on"] == "gpu":
+            precision, kind = str(op.arguments["precision"]), str(op.arguments["kind"])
+            return self.offloaded.seconds(flops, moved, precision, kind)
         working = ZERO if flops == ZERO else Call("/", (flops, Name("$rate")))
         if moved == ZERO or not self.memory():
             return working

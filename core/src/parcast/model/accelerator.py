@@ -1,0 +1,189 @@
+"""Accelerators of a node: how fast one computes in a precision, and what work reaches of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Annotated, Any, Literal, get_args
+
+import attrs
+
+from parcast.errors import FileError, UnsupportedError
+from parcast.quantities.formulas import Unit, Whole
+
+Rate = Annotated[float, Unit("FLOP/s", positive=True)]
+
+#: The work of a kernel, for how much of the peak it reaches.
+Work = Literal["gemm", "attention"]
+
+#: What an efficiency is of: the rate of some work, or the memory's bandwidth.
+Kind = Literal["gemm", "attention", "memory"]
+
+Precision = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8"]
+
+PRECISIONS: tuple[str, ...] = get_args(Precision)
+WORKS: tuple[str, ...] = get_args(Work)
+
+
+@attrs.frozen(kw_only=True)
+class Rates(Mapping[str, float]):
+    """The peaks of one accelerator by precision; a mapping of those that it has."""
+
+    fp64: Rate | None = None
+    fp32: Rate | None = None
+    tf32: Rate | None = None
+    bf16: Rate | None = None
+    fp16: Rate | None = None
+    fp8: Rate | None = None
+    fp4: Rate | None = None
+    int8: Rate | None = None
+
+    def __getitem__(self, precision: str) -> float:
+        rate: float | None = getattr(self, precision) if precision in PRECISIONS else None
+        if rate is None:
+            raise KeyError(precision)
+        return rate
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in PRECISIONS if getattr(self, name) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+@attrs.frozen(kw_only=True)
+class Efficiency:
+    """The share of a peak that work reaches from a size on."""
+
+    least: Annotated[float, Unit("1")] = 0.0  #: flops of a kernel; bytes where kind is memory
+    kind: Kind = "gemm"  #: of memory: the share of its bandwidth
+    precision: Precision | None = None  #: that it holds for; every one without its own
+    share: Annotated[float, Unit("1", positive=True, most=1.0)]
+
+
+@attrs.frozen(kw_only=True)
+class AcceleratorLinks:
+    """The links between the accelerators of a node, or of a rack where they reach further."""
+
+    bandwidth: Annotated[float, Unit("B/s", positive=True)]  #: of one accelerator, each direction
+    startup: Annotated[float, Unit("s")] = 0.0  #: latency of a message
+    #: accelerators that reach each other so; those of a node where not stated
+    domain: Annotated[int, Whole(1)] | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Accelerator:
+    """The accelerators of a node, all alike; the numbers are of one.
+
+    Where a node has more processes than accelerators, the i-th of them uses accelerator
+    i mod ``per_node``, and those of one accelerator share its rate and its memory equally.
+    """
+
+    name: str = ""
+    per_node: Annotated[int, Whole(1)] = 1
+    memory: Annotated[float, Unit("B", positive=True)]
+    memory_bandwidth: Annotated[float, Unit("B/s", positive=True)]
+    rates: Rates  #: peaks, by precision
+    efficiency: tuple[Efficiency, ...] = ()  #: of a kind and precision from 0 on, ascending
+    links: AcceleratorLinks | None = None  #: between accelerators
+
+    def __attrs_post_init__(self) -> None:
+        if not self.rates:
+            raise FileError(
+                f"accelerator.rates: states no rate; give those it has, of {', '.join(PRECISIONS)}"
+            )
+        for step in self.efficiency:
+            if step.precision not in {None, *self.rates}:
+                raise FileError(f"efficiency: {self._lacks(str(step.precision))}")
+            _check_steps(self._steps(step.kind, step.precision), step.kind)
+
+    def seconds(
+        self,
+        flops: Any,
+        bytes: Any,  # noqa: A002  (as programs say it)
+        *,
+        precision: str = "fp64",
+        kind: str = "gemm",
+    ) -> Any:
+        """Return how long one accelerator takes for ``flops`` that move ``bytes``.
+
+        The slower one counts: the operations at the share of the peak that such work reaches,
+        or its memory traffic at the share of the bandwidth.
+
+        Parameters
+        ----------
+        flops, bytes
+            Of one kernel; numbers or arrays.
+        precision
+            One of `rates`.
+        kind
+            ``gemm`` or ``attention``, which counts as ``gemm`` where the file has no share of it.
+
+        Returns
+        -------
+        seconds
+            As numbers or arrays.
+
+        Raises
+        ------
+        UnsupportedError
+            If there are operations in a precision that it does not have.
+        """
+        import numpy as np
+
+        moving = bytes / (self.memory_bandwidth * self._share("memory", None, bytes))
+        if not np.any(flops):
+            return moving
+        reached = self.rate(precision) * self._share(kind, precision, flops)
+        return np.maximum(flops / reached, moving)
+
+    def rate(self, precision: str) -> float:
+        """Return the peak in a precision, in operations per second.
+
+        Raises
+        ------
+        UnsupportedError
+            If it has none, naming those that it has.
+        """
+        if precision not in self.rates:
+            raise UnsupportedError(self._lacks(precision))
+        return self.rates[precision]
+
+    def steps(self, kind: str, precision: str | None = None) -> tuple[Efficiency, ...]:
+        """Return the shares of work that count for a kind and a precision, ascending."""
+        return (
+            self._steps(kind, precision)
+            or self._steps(kind, None)
+            or (self.steps("gemm", precision) if kind == "attention" else ())
+        )
+
+    def _steps(self, kind: str, precision: str | None) -> tuple[Efficiency, ...]:
+        return tuple(s for s in self.efficiency if (s.kind, s.precision) == (kind, precision))
+
+    def _share(self, kind: str, precision: str | None, size: Any) -> Any:
+        steps = self.steps(kind, precision)
+        if not steps:
+            return 1.0
+        import numpy as np
+
+        at = np.searchsorted([step.least for step in steps], size, side="right") - 1
+        return np.array([step.share for step in steps])[at]
+
+    def _lacks(self, precision: str) -> str:
+        name = f"accelerator {self.name}" if self.name else "the accelerator"
+        return f"{name} states no rate in {precision}; it has {', '.join(self.rates)}"
+
+
+def _check_steps(steps: tuple[Efficiency, ...], kind: str) -> None:
+    leasts = [step.least for step in steps]
+    if leasts and leasts[0] != 0:
+        raise FileError(
+            f"efficiency: the first share of kind {kind!r} holds from least = {leasts[0]:g}; "
+            "say what holds from least = 0"
+        )
+    for before, after in pairwise(leasts):
+        if after <= before:
+            raise FileError(
+                f"efficiency: least = {after:g} of kind {kind!r} follows {before:g}; write them "
+                "in ascending order, each once"
+            )
