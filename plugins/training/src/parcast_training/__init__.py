@@ -1,10 +1,10 @@
-"""Training jobs recorded as tables of operations: what a run without stragglers would take."""
+"""Training jobs: steps of language models before they run, and recorded ones with stragglers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parcast import Reader, hookimpl
+from parcast import KindEntry, Lowering, Reader, SolverEntry, hookimpl
 
 #: What is read by suffix, and what tells it from other files of this suffix.
 _READ = {
@@ -15,6 +15,44 @@ _READ = {
 
 @hookimpl
 def parcast_readers() -> Iterator[Reader]:
-    """Add tables of operations, which are read as traces."""
+    """Add tables of operations, which are read as traces, and jobs to be predicted."""
     for suffix, (summary, mark) in _READ.items():
         yield Reader(suffix, "parcast_training.trace:read_workload", summary, mark=mark)
+    for suffix, mark in (
+        (".toml", r'(?m)^kind\s*=\s*"training"'),
+        (".json", r'"kind":\s*"training"'),
+    ):
+        yield Reader(
+            suffix, "parcast_training.steps.files:read_job", "A step of training.", mark=mark
+        )
+
+
+@hookimpl
+def parcast_kinds() -> Iterator[KindEntry]:
+    """Add steps of training language models."""
+    yield KindEntry(
+        "training", "parcast_training.steps.job:Job", "A step of training a language model."
+    )
+
+
+@hookimpl
+def parcast_solvers() -> Iterator[SolverEntry]:
+    """Add the formula of a step."""
+    yield SolverEntry(
+        "training.step",
+        "training",
+        "parcast_training.steps.solver:Training",
+        "Roofline of kernels, rings of messages, the pipeline's schedule.",
+    )
+
+
+@hookimpl
+def parcast_lowerings() -> Iterator[Lowering]:
+    """Add steps as programs of their kernels and messages."""
+    yield Lowering(
+        "training",
+        "program",
+        "parcast_training.steps.program:lower",
+        "Each rank's kernels and messages, written out.",
+        on_request=True,
+    )

@@ -1,0 +1,79 @@
+"""What of a query decides a step: job, layout, kernels' rates and messages' costs."""
+
+from __future__ import annotations
+
+from parcast.errors import UnsupportedError
+from parcast.model import Costs, Query
+from parcast_training.steps.job import Job, job_at
+from parcast_training.steps.layout import layout_of
+from parcast_training.steps.memory import Memory, memory_of
+from parcast_training.steps.segments import Hop, Hops
+from parcast_training.steps.step import Step, step_of
+
+
+def accelerator_of(query: Query):  # type: ignore[no-untyped-def]
+    """Return the accelerator of a machine.
+
+    Raises
+    ------
+    UnsupportedError
+        If it has none.
+    """
+    accelerator = query.machine.accelerator
+    if accelerator is None:
+        raise UnsupportedError(
+            f"machine {query.machine.name!r} states no [accelerator], which kernels of a training "
+            "step need; 'parcast show accelerator' lists its keys"
+        )
+    return accelerator
+
+
+def step_at(query: Query) -> Step:
+    """Return the step of a query.
+
+    Raises
+    ------
+    InvalidPointError
+        If the layout cannot be.
+    UnsupportedError
+        If the machine lacks what a step needs.
+    """
+    job, accelerator = job_at(query), accelerator_of(query)
+    layout = layout_of(job, query.p)
+    hops = hops_of(query)
+    return step_of(job, layout, accelerator, hops, accelerator.per_node)
+
+
+def hops_of(query: Query) -> Hops:
+    """Return what messages cost on a query's machine, without contention."""
+    costs = Costs.of(query, {"messages"})
+    known: dict[tuple[int, int, float], Hop] = {}
+
+    def hop(src: int, dst: int, size: float) -> Hop:
+        key = (src, dst, size)
+        if key not in known:
+            send, wire = float(costs.sending(size)), float(costs.wire(src, dst, size))
+            known[key] = Hop(send, wire, float(costs.receiving(size)))
+        return known[key]
+
+    return hop
+
+
+def too_large(job: Job, memory: Memory, capacity: float) -> str | None:
+    """Return why a step does not fit an accelerator's memory, and what it needs; None if it does."""
+    if memory.total <= capacity:
+        return None
+    parts = ", ".join(
+        f"{name} {getattr(memory, name) / 1e9:.1f}"
+        for name in ("weights", "gradients", "optimizer", "activations")
+    )
+    return (
+        f"a rank needs {memory.total / 1e9:.1f} GB ({parts}), and an accelerator has "
+        f"{capacity / 1e9:.1f} GB"
+    )
+
+
+def memory_at(query: Query) -> Memory:
+    """Return what the fullest rank of a query's step holds."""
+    job = job_at(query)
+    return memory_of(job, layout_of(job, query.p))
