@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from parcast import KindEntry, Lowering, Reader, SolverEntry, hookimpl
+
+if TYPE_CHECKING:
+    import typer
 
 #: What is read by suffix, and what tells it from other files of this suffix.
 _READ = {
@@ -56,3 +60,11 @@ def parcast_lowerings() -> Iterator[Lowering]:
         "Each rank's kernels and messages, written out.",
         on_request=True,
     )
+
+
+@hookimpl
+def parcast_commands(app: typer.Typer) -> None:
+    """Add ``parcast training``."""
+    from parcast_training.steps.commands import training
+
+    app.add_typer(training, name="training")

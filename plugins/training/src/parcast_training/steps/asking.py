@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from parcast.errors import UnsupportedError
-from parcast.model import Costs, Query
-from parcast_training.steps.job import Job, job_at
+from parcast.model import Accelerator, Costs, Query
+from parcast_training.steps.job import job_at
 from parcast_training.steps.layout import layout_of
 from parcast_training.steps.memory import Memory, memory_of
 from parcast_training.steps.segments import Hop, Hops
 from parcast_training.steps.step import Step, step_of
 
 
-def accelerator_of(query: Query):  # type: ignore[no-untyped-def]
+def accelerator_of(query: Query) -> Accelerator:
     """Return the accelerator of a machine.
 
     Raises
@@ -59,8 +59,8 @@ def hops_of(query: Query) -> Hops:
     return hop
 
 
-def too_large(job: Job, memory: Memory, capacity: float) -> str | None:
-    """Return why a step does not fit an accelerator's memory, and what it needs; None if it does."""
+def too_large(memory: Memory, capacity: float) -> str | None:
+    """Return why a step does not fit an accelerator's memory, None if it does."""
     if memory.total <= capacity:
         return None
     parts = ", ".join(

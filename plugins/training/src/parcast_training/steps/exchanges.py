@@ -41,8 +41,8 @@ def members(what: str, name: str, stride: int, size: int, per_node: int) -> Memb
     if per_node % stride or size % near:
         fits = [k for k in divisors(per_node) if k * stride <= per_node]
         raise InvalidPointError(
-            f"{name} = {size}, {stride} ranks apart, lies unevenly on nodes of {per_node}; nearest: "
-            f"{name} = {_near(size, fits, per_node // gcd(stride, per_node))}"
+            f"{name} = {size}, {stride} ranks apart, lies unevenly on nodes of {per_node}; "
+            f"nearest: {name} = {_near(size, fits, per_node // gcd(stride, per_node))}"
         )
     return Members(what, stride, near, size // near)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 
@@ -17,7 +18,8 @@ def what_fits(job: Job, p: int, accelerator: Accelerator) -> str:
     """Return, as text, the changes of one or two numbers with which a step fits."""
     fits: list[str] = []
     for changes in _changes(job, p, accelerator.per_node):
-        changed = attrs.evolve(job, dp=None, **changes)
+        values: dict[str, Any] = {"dp": None, **changes}
+        changed = attrs.evolve(job, **values)
         try:
             memory = memory_of(changed, layout_of(changed, p))
         except InvalidPointError:
@@ -40,10 +42,18 @@ def _changes(job: Job, p: int, per_node: int) -> Iterator[dict[str, int | str]]:
     if job.tp > 1 and not job.sp:
         single.append({"sp": 1})
     single += [{"zero": zero} for zero in range(job.zero + 1, 4)]
-    stages = [{"pp": pp} for pp in divisors(job.layers) if job.pp < pp <= p]
-    tensor = [{"tp": tp} for tp in divisors(job.heads) if job.tp < tp <= per_node]
-    micro = [{"micro_batch": b} for b in reversed(divisors(job.micro_batch)) if b < job.micro_batch]
-    again = [{"recompute": "full"}] if job.recompute != "full" else []
+    stages: list[dict[str, int | str]] = [
+        {"pp": pp} for pp in divisors(job.layers) if job.pp < pp <= p
+    ]
+    tensor: list[dict[str, int | str]] = [
+        {"tp": tp} for tp in divisors(job.heads) if job.tp < tp <= per_node
+    ]
+    micro: list[dict[str, int | str]] = [
+        {"micro_batch": b} for b in reversed(divisors(job.micro_batch)) if b < job.micro_batch
+    ]
+    again: list[dict[str, int | str]] = []
+    if job.recompute != "full":
+        again = [{"recompute": "full"}]
     for change in (*single, *micro, *tensor, *stages, *again):
         yield dict(change)
     for more in (*tensor, *stages):

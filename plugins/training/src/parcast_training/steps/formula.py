@@ -18,7 +18,7 @@ def algebra(step: Step) -> list[str]:
     before: dict[Event, Event] = {}
     ends = step.ends(before)
     stage = max(range(len(ends)), key=lambda s: ends[s])
-    counts, meanings, rest = _path(step, before, stage)
+    counts, meanings = _path(step, before, stage)
     named = [f"{count} {name}" if count > 1 else name for name, count in counts.items()]
     spelt = sum(counts[name] * meanings[name][1] for name in counts)
     other = ends[stage] - spelt
@@ -28,18 +28,15 @@ def algebra(step: Step) -> list[str]:
     after = " + ".join(filter(None, (_text(ending[0]), _text(ending[1]))))
     more = " + tied" if step.tied_bytes else ""
     lines.append(f"  E = {after}{more} = {other:.6g} s")
-    return lines + rest
+    return lines
 
 
 def _path(
     step: Step, before: dict[Event, Event], stage: int
-) -> tuple[Counter[str], dict[str, tuple[str, float]], list[str]]:
+) -> tuple[Counter[str], dict[str, tuple[str, float]]]:
     """Return how often each pass and message is on the longest path to a stage's end."""
     layout = step.layout
-    last = None
-    for last in order(layout, stage, zero_bubble=step.zero_bubble):
-        pass
-    assert last is not None
+    *_, last = order(layout, stage, zero_bubble=step.zero_bubble)
     counts: Counter[str] = Counter()
     meanings: dict[str, tuple[str, float]] = {}
     names: dict[tuple[Segment, ...], str] = {}
@@ -64,7 +61,7 @@ def _path(
                 meanings[name] = (f"message of {step.hop_bytes:.4g} B to the next stage", seconds)
             counts[name] += 1
         event = cause
-    return counts, meanings, []
+    return counts, meanings
 
 
 def _text(segments: tuple[Segment, ...]) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import attrs
 
-from parcast.errors import InvalidPointError
+from parcast.errors import InvalidPointError, UnknownNameError, did_you_mean
+from parcast.files import structure
 from parcast.model import Query, Workload
 from parcast.quantities import Whole
 
@@ -148,7 +150,7 @@ def job_at(query: Query) -> Job:
     """
     job: Job = query.workload.content
     fields = attrs.fields_dict(attrs.resolve_types(Job))
-    changed: dict[str, int] = {}
+    changed: dict[str, Any] = {}
     for name, value in query.parameters.items():
         if name not in fields:
             continue
@@ -160,3 +162,27 @@ def job_at(query: Query) -> Job:
             )
         changed[name] = int(value)
     return attrs.evolve(job, **changed) if changed else job
+
+
+def fixed_values(workload: Workload, settings: Mapping[str, str]) -> tuple[Job, dict[str, Any]]:
+    """Return the job with what is set, and what is set by name.
+
+    Raises
+    ------
+    UnknownNameError
+        If a job has no such key.
+    FileError
+        If a value is not of its kind.
+    """
+    job: Job = workload.content
+    names = list(attrs.fields_dict(Job))
+    values: dict[str, Any] = {}
+    for name, text in settings.items():
+        if name not in names:
+            hint = did_you_mean(name, names) or f" Known: {', '.join(names)}."
+            raise UnknownNameError(f"a training job has no {name!r}.{hint}")
+        spelt: Any = {"true": True, "false": False}.get(text, text)
+        values[name] = int(text) if text.isdigit() else spelt
+    stated = {name: value for name, value in attrs.asdict(job).items() if value is not None}
+    changed = structure({**stated, **values}, Job, "--set", "")
+    return changed, values

@@ -151,7 +151,6 @@ def optimizer_kernel(job: Job, layout: Layout, stage: int) -> Kernel:
     shared = layers * dense + embedding_weights(job, layout, stage)
     held = shared + layers * expert
     updated = shared / group + layers * expert / (group / job.ep) if job.zero else held
-    return Kernel(
-        "optimizer", 0, updated * (2 * gradient_bytes(job) + 24 + _HALF) + held * gradient_bytes(job),
-        "memory",
-    )  # fmt: skip
+    width = gradient_bytes(job)
+    moved = updated * (2 * width + 24 + _HALF) + held * width
+    return Kernel("optimizer", 0, moved, "memory")

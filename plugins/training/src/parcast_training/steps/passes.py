@@ -161,7 +161,7 @@ class Passes:
         if job.zero in {1, 2}:
             gathered = () if job.overlap_parameters else self._gathering()
             layers = layout.chunks * layout.chunk_layers
-            after = (Repeat(layers, gathered),) if gathered else ()
+            after: tuple[Segment, ...] = (Repeat(layers, gathered),) if gathered else ()
             if words:
                 after += scattered(self._gathered, words * weight_bytes(job), self.messages)
             return (*ends, *update, *after)

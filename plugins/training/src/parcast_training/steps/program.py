@@ -56,7 +56,8 @@ class _Writer:
             stride, size = group.stride, group.size
             yield f"at{number} = rank // {stride} % {size}"
             yield f"to{number} = rank + ((at{number} + 1) % {size} - at{number}) * {stride}"
-            yield f"from{number} = rank + ((at{number} + {size - 1}) % {size} - at{number}) * {stride}"
+            back = f"(at{number} + {size - 1}) % {size} - at{number}"
+            yield f"from{number} = rank + ({back}) * {stride}"
 
     def _pipeline(self) -> list[str]:
         layout, m = self._layout, self._layout.microbatches
@@ -156,7 +157,7 @@ class _Writer:
         return found
 
     def _branches(self, found: list[tuple[list[str], tuple[Segment, ...]]]) -> list[str]:
-        """Return the segments of each place; what most places have stands last, without condition."""
+        """Return the segments of each place; those of most places stand last, for all others."""
         if len({segments for _, segments in found}) == 1:
             return self._run(found[0][1])
         found = sorted(found, key=lambda place: -len(place[0]))

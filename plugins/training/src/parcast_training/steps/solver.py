@@ -32,7 +32,7 @@ class Training:
         except UnsupportedError as error:
             return str(error)
         job, memory = job_at(query), memory_at(query)
-        reason = too_large(job, memory, accelerator.memory)
+        reason = too_large(memory, accelerator.memory)
         return None if reason is None else f"{reason}; {what_fits(job, query.p, accelerator)}"
 
     def solve(self, query: Query) -> Prediction:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from parcast_training.steps.job import Job
 from parcast_training.steps.kernels import Rates
 from parcast_training.steps.layout import Layout
 from parcast_training.steps.memory import embedding_weights, gradient_bytes
 from parcast_training.steps.passes import Passes
-from parcast_training.steps.schedule import Event, Pass, played
+from parcast_training.steps.schedule import Event, Kind, Pass, played
 from parcast_training.steps.segments import Hop, Hops, Segment, exposed, total, working
 
 
@@ -54,7 +54,7 @@ class Step:
         layout = self.layout
         first = stage == 0 and step.chunk == 0
         last = stage == layout.pp - 1 and step.chunk == layout.chunks - 1
-        return self._variants(step.kind, first, last, self.is_marked(step))
+        return self._variant(step.kind, first=first, last=last, marked=self.is_marked(step))
 
     def is_marked(self, step: Pass) -> bool:
         """Return whether a pass gathers weights or reduces gradients because of its place."""
@@ -66,21 +66,27 @@ class Step:
         return step.kind == "B" and overlapped and last
 
     @cached_property
-    def _variants(self):  # type: ignore[no-untyped-def]
-        @lru_cache(maxsize=64)
-        def variant(kind: str, first: bool, last: bool, marked: bool) -> tuple[Segment, ...]:
-            if kind == "F":
-                return self.passes.forward(first=first, last=last, gathers=marked)
-            if kind == "B":
-                weights = not self.zero_bubble
-                return self.passes.backward(first=first, last=last, reduces=marked, weights=weights)
-            return self.passes.weight_gradients(last=last)
+    def _known(self) -> dict[tuple[str, bool, bool, bool], tuple[Segment, ...]]:
+        return {}
 
-        return variant
+    def _variant(self, kind: str, *, first: bool, last: bool, marked: bool) -> tuple[Segment, ...]:
+        key = (kind, first, last, marked)
+        if key not in self._known:
+            if kind == "W":
+                found = self.passes.weight_gradients(last=last)
+            elif kind == "F":
+                found = self.passes.forward(first=first, last=last, gathers=marked)
+            else:
+                found = self.passes.backward(
+                    first=first, last=last, reduces=marked, weights=not self.zero_bubble
+                )
+            self._known[key] = found
+        return self._known[key]
 
     @cached_property
-    def _seconds(self):  # type: ignore[no-untyped-def]
-        times: dict[tuple[Segment, ...], float] = {}
+    def pass_seconds(self) -> Callable[[int, Pass], float]:
+        """How long a pass on a stage takes, its message left out."""
+        times: dict[int, float] = {}  # by identity, which `_known` keeps
 
         def seconds(stage: int, step: Pass) -> float:
             segments = self.segments(stage, step)
@@ -96,7 +102,6 @@ class Step:
         """Bytes between stages."""
         return self.passes.between()
 
-    @lru_cache(maxsize=256)  # noqa: B019  (a step lives as long as its answer)
     def hop(self, stage: int, to: int) -> Hop:
         """Return what a message between two stages costs."""
         ranks = self.layout.stage_ranks
@@ -120,7 +125,7 @@ class Step:
         """Return when each stage ends the step."""
         layout = self.layout
         clocks = played(
-            layout, self._seconds, self.hop, zero_bubble=self.zero_bubble, before=before
+            layout, self.pass_seconds, self.hop, zero_bubble=self.zero_bubble, before=before
         )
         rest = [self.after(stage) for stage in range(layout.pp)]
         clocks = [clock + total(reduces) for clock, (reduces, _) in zip(clocks, rest, strict=True)]
@@ -158,20 +163,23 @@ class Step:
         """Seconds that the busiest stage waits for others."""
         return max(0.0, self.seconds - self.stages[self.busiest].busy)
 
-    def _stage(self, stage: int) -> Stage:
-        layout = self.layout
-        compute, exchanges = 0.0, dict[str, float]()
-        kinds = ("F", "B", "W") if self.zero_bubble else ("F", "B")
-        m = layout.microbatches
+    def runs(self) -> Iterator[tuple[Pass, int]]:
+        """Yield the passes of a stage that differ, and how often it does each."""
+        m = self.layout.microbatches
+        kinds: tuple[Kind, ...] = ("F", "B", "W") if self.zero_bubble else ("F", "B")
         for kind in kinds:
-            for chunk in range(layout.chunks):
-                marked = {0, m - 1}
-                for microbatch in marked:
-                    step = Pass(kind, chunk, microbatch)  # type: ignore[arg-type]
-                    times = 1 if len(marked) == 2 and microbatch else m - len(marked) + 1
-                    segments = self.segments(stage, step)
-                    compute += times * working(segments)
-                    exposed(segments, exchanges, times)
+            special = 0 if kind == "F" else m - 1
+            for chunk in range(self.layout.chunks):
+                yield Pass(kind, chunk, special), 1
+                if m > 1:
+                    yield Pass(kind, chunk, m - 1 - special), m - 1
+
+    def _stage(self, stage: int) -> Stage:
+        compute, exchanges = 0.0, dict[str, float]()
+        for run, times in self.runs():
+            segments = self.segments(stage, run)
+            compute += times * working(segments)
+            exposed(segments, exchanges, times)
         exchanges["pipeline"] = self._sending(stage)
         for segments in self.after(stage):
             compute += working(segments)
