@@ -33,7 +33,7 @@ def refusal(kind, data):
         ({"procesor": {}}, "unknown key 'procesor'. Did you mean 'processor'?"),
         (
             {1: {}},
-            "unknown key 1. Known: accelerator, cost, name, network, nodes, processor,",
+            "unknown key 1. Known: accelerator, cost, group, name, network, nodes,",
         ),
         ({"processor": {"rte": 1}}, "unknown key 'processor.rte'. Did you mean 'rate'?"),
         ({"processor": {1: 1}}, "unknown key 'processor.1'. Known: rate, boost."),

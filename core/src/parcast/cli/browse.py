@@ -69,10 +69,22 @@ def _solvers(registry: Registry) -> Rows:
 
 
 def _machines(registry: Registry) -> Rows:
-    return [
-        {"name": name, "summary": _fact(registry.machine, name, "summary")}
+    rows = [
+        {"name": name, **{key: _fact(registry.machine, name, key) for key in _OF_MACHINES}}
         for name in registry.machines
     ]
+    return sorted(rows, key=lambda row: _place(row["group"]))
+
+
+#: What lists say of machines beside their names.
+_OF_MACHINES = ("group", "year", "summary")
+
+#: The groups that are listed first, in their order; machines of none come last.
+_GROUPS = ("today", "storage", "papers")
+
+
+def _place(group: str) -> tuple[int, str]:
+    return (_GROUPS.index(group), "") if group in _GROUPS else (len(_GROUPS), group or "~")
 
 
 def _workloads(registry: Registry) -> Rows:
@@ -85,7 +97,8 @@ def _workloads(registry: Registry) -> Rows:
 def _fact(read: Callable[[str], Machine | Workload], name: str, key: str) -> str:
     """Return what a shipped file says of itself, or why it cannot be read."""
     try:
-        return str(getattr(read(name), key))
+        fact = getattr(read(name), key)
+        return "" if fact is None else str(fact)
     except ParcastError as error:
         return f"cannot be read: {error}" if key == "summary" else "?"
 
@@ -295,7 +308,8 @@ def _described(value: Workload | Machine) -> dict[str, Any]:
 
 def _print(value: Workload | Machine) -> None:
     described = _described(value)
-    print_text(f"{value.name} ({described['kind']}): {value.summary}")
+    year = f", {value.year}" if isinstance(value, Machine) and value.year else ""
+    print_text(f"{value.name} ({described['kind']}{year}): {value.summary}")
     if value.source:
         print_text(f"source: {value.source}")
     print()
@@ -304,7 +318,7 @@ def _print(value: Workload | Machine) -> None:
         for paragraph in paragraphs:
             print_text(" ".join(paragraph.split()))
             print()
-    skipped = {"name", "summary", "source", "sources", "kind", "program"}
+    skipped = {"name", "summary", "source", "sources", "kind", "program", "year", "group"}
     leaves = flatten({key: item for key, item in value.data.items() if key not in skipped})
     rows = [[path, str(item), _source(value.sources, path)] for path, item in leaves]
     print_table(("key", "value", "source"), rows)
@@ -342,5 +356,5 @@ def _pictures(
 def _source(sources: Mapping[str, str], path: str) -> str:
     """Return the source of a key, or of the nearest table around it that has one."""
     while path not in sources and path:
-        path = path.rpartition(".")[0]
+        path = path.rpartition("[" if path.endswith("]") else ".")[0]
     return sources.get(path, "")

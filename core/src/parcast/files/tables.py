@@ -88,31 +88,37 @@ def read_data(path: Path) -> dict[str, Any]:
 
 _COMMON = {"name", "summary", "source", "sources"}
 
+#: What a machine's file says beside its parts.
+_OF_MACHINE = {*_COMMON, "year", "group"}
+
 
 def machine_from_data(
     data: Mapping[str, Any], where: str, parts: Mapping[str, PartEntry], name: str = ""
 ) -> Machine:
     """Return the machine that ``data`` describes; ``where`` starts every error's sentence."""
     common = _common(data, where, name)
-    part_data = {key: value for key, value in data.items() if key not in _COMMON}
+    year, group = _year(data, where), _group(data, where)
+    part_data = {key: value for key, value in data.items() if key not in _OF_MACHINE}
     if not part_data:
         raise FileError(f"{where}: a machine needs at least one part, such as [processor]")
     if part_data.keys() & {"kind", "parameters", "phase"}:
         raise FileError(f"{where}: this is a workload, not a machine")
-    _refuse_unknown(part_data, parts, {*_COMMON, *parts}, where)
+    _refuse_unknown(part_data, parts, {*_OF_MACHINE, *parts}, where)
     part_values: dict[str, Any] = {
         key: structure(value, load_class(parts[key].target), where, key)
         for key, value in part_data.items()
     }
-    return Machine(parts=part_values, data=dict(data), where=where, **common)
+    return Machine(
+        parts=part_values, data=dict(data), where=where, year=year, group=group, **common
+    )
 
 
-_OF_MACHINES = {"processor", "nodes", "network", "storage", "accelerator"}
+_PARTS = {"processor", "nodes", "network", "storage", "accelerator"}
 
 
 def is_machine(data: Mapping[str, Any]) -> bool:
     """Tell a machine's data from a workload's by its parts."""
-    return "kind" not in data and bool(data.keys() & _OF_MACHINES)
+    return "kind" not in data and bool(data.keys() & _PARTS)
 
 
 def workload_from_data(
@@ -172,6 +178,22 @@ def _common(data: Mapping[str, Any], where: str, name: str) -> dict[str, Any]:
     if not texts["name"]:
         raise FileError(f"{where}: missing key 'name'")
     return {**texts, "sources": _sources(data, where)}
+
+
+def _year(data: Mapping[str, Any], where: str) -> int | None:
+    """Return when a machine came into use, or was described."""
+    year: int | None = data.get("year")
+    if year is None or (type(year) is int and 1900 <= year <= 2100):
+        return year
+    raise FileError(f"{where}: year = {year!r} must be a year, such as 2024")
+
+
+def _group(data: Mapping[str, Any], where: str) -> str:
+    """Return what a machine is listed under."""
+    group = data.get("group", "")
+    if isinstance(group, str) and (not group or group.replace("-", "").isalnum()):
+        return group
+    raise FileError(f"{where}: group = {group!r} must be one word, such as 'today'")
 
 
 def _deeper(value: object, levels: int) -> bool:

@@ -186,6 +186,8 @@ class Machine:
     parts: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
     summary: str = ""
     source: str = ""
+    year: int | None = None  #: when it came into use, or was described
+    group: str = ""  #: what it is listed under: ``today``, ``storage``, ``papers``
     sources: Mapping[str, str] = attrs.field(factory=dict, hash=False, repr=False)
     data: Mapping[str, Any] = attrs.field(factory=dict, hash=False, repr=False)  #: as read
     where: str = ""  #: the file or the plugin it came from

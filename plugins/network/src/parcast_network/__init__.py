@@ -26,9 +26,10 @@ def parcast_parts() -> Iterator[PartEntry]:
 
 @hookimpl
 def parcast_machines() -> Iterator[Resource]:
-    """Add a cluster of today, whose topology only this plugin reads."""
-    name = "fat-tree-hdr"
-    yield Resource(name, files("parcast_network") / "machines" / f"{name}.toml")
+    """Add machines of today, whose topology only this plugin reads."""
+    for path in (files("parcast_network") / "machines").iterdir():
+        if path.name.endswith(".toml"):
+            yield Resource(path.name.removesuffix(".toml"), path)
 
 
 @hookimpl
