@@ -27,6 +27,7 @@ def random_machine(draw: random.Random) -> dict[str, Any]:
         },
         "accelerator": {
             "per_node": per_node,
+            "units": draw.choice([1, 108]),
             "memory": 8e10,
             "memory_bandwidth": 2e12,
             "rates": {"bf16": draw.choice([1e12, 3e14]), "fp8": 6e14},

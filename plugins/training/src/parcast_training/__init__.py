@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from parcast import KindEntry, Lowering, Reader, SolverEntry, hookimpl
+from parcast import KindEntry, Lowering, Reader, Resource, SolverEntry, hookimpl
 
 if TYPE_CHECKING:
     import typer
@@ -68,3 +69,10 @@ def parcast_commands(app: typer.Typer) -> None:
     from parcast_training.steps.commands import training
 
     app.add_typer(training, name="training")
+
+
+@hookimpl
+def parcast_workloads() -> Iterator[Resource]:
+    """Add steps of two models whose times are published."""
+    for name in ("gpt-22b", "gpt-175b"):
+        yield Resource(name, files("parcast_training") / "workloads" / f"{name}.toml")

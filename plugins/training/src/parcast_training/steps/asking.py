@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parcast.errors import UnsupportedError
-from parcast.model import Accelerator, Costs, Query
+from parcast.model import WHOLE_NETWORK, Accelerator, Costs, Query
 from parcast_training.steps.job import job_at
 from parcast_training.steps.layout import layout_of
 from parcast_training.steps.memory import Memory, memory_of
@@ -46,7 +46,7 @@ def step_at(query: Query) -> Step:
 
 def hops_of(query: Query) -> Hops:
     """Return what messages cost on a query's machine, without contention."""
-    costs = Costs.of(query, {"messages"})
+    costs = Costs.of(query, {"messages"}, follows=WHOLE_NETWORK)
     known: dict[tuple[int, int, float], Hop] = {}
 
     def hop(src: int, dst: int, size: float) -> Hop:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 from typing import Protocol
 
 from parcast_training.steps.job import BYTES, Job
@@ -13,9 +14,16 @@ from parcast_training.steps.memory import embedding_weights, gradient_bytes, lay
 #: Bytes of an activation.
 _HALF = 2
 
+#: Rows and columns of a result that one multiprocessor computes at a time.
+_TILE = (256, 128)
+
 
 class Rates(Protocol):
     """What times kernels: the accelerator of a machine."""
+
+    @property
+    def units(self) -> int | None:
+        """Multiprocessors, if they are stated."""
 
     def seconds(self, flops: float, bytes: float, *, precision: str, kind: str) -> float:  # noqa: A002
         """Return the seconds of a kernel, by its roofline."""
@@ -30,6 +38,8 @@ class Kernel:
     moved: float  #: bytes of one
     kind: str = "gemm"  #: gemm, attention, or memory, which computes next to nothing
     count: float = 1
+    rows: float = 0  #: of a matrix product's result
+    columns: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +56,24 @@ def seconds(kernels: Iterable[Kernel], rates: Rates, precision: str) -> float:
     """Return how long kernels take, one after another."""
     total = 0.0
     for kernel in kernels:
-        one = float(
-            rates.seconds(kernel.flops, kernel.moved, precision=precision, kind=_kind(kernel))
-        )
-        total += kernel.count * one
+        done = kernel.flops * rounding(kernel, rates.units)
+        one = rates.seconds(done, kernel.moved, precision=precision, kind=_kind(kernel))
+        total += kernel.count * float(one)
     return total
+
+
+def rounding(kernel: Kernel, units: int | None) -> float:
+    """Return how much more a matrix product computes than it has to, 1 or more.
+
+    Its result is computed in tiles of 256 by 128, one on each multiprocessor, in waves; the last
+    tiles and the last wave are done in full (NVIDIA, Matrix Multiplication Background User's
+    Guide: tile quantization and wave quantization).
+    """
+    if units is None or not kernel.rows:
+        return 1.0
+    tiles = ceil(kernel.rows / _TILE[0]) * ceil(kernel.columns / _TILE[1])
+    computed = ceil(tiles / units) * units * _TILE[0] * _TILE[1]
+    return computed / (kernel.rows * kernel.columns)
 
 
 def _kind(kernel: Kernel) -> str:
@@ -66,22 +89,40 @@ def layer_kernels(job: Job, layout: Layout) -> LayerKernels:
     return LayerKernels(
         forward=(*products, *attention, *rest),
         scores=attention,
-        inputs=(*products, *(_twice(kernel) for kernel in attention), *rest, *rest),
-        weights=products,
+        inputs=(
+            *(_turned(kernel, "inputs") for kernel in products),
+            *(_gradient(kernel) for kernel in attention),
+            *rest,
+            *rest,
+        ),
+        weights=tuple(_turned(kernel, "weights") for kernel in products),
     )
 
 
-def _twice(kernel: Kernel) -> Kernel:
-    """Return the backward pass of an attention kernel.
+def _turned(kernel: Kernel, of: str) -> Kernel:
+    """Return the product for the gradient of a product's inputs or weights: as many operations."""
+    inner = kernel.flops / 2 / kernel.rows / kernel.columns
+    rows = kernel.rows if of == "inputs" else inner
+    columns = inner if of == "inputs" else kernel.columns
+    return replace(kernel, name=f"{kernel.name} {of}", rows=rows, columns=columns)
 
-    Flash attention computes the scores once more: five products for two (arXiv 2205.14135).
-    """
-    factor = 2.5 if kernel.name == "flash" else 2
-    return Kernel(f"{kernel.name} backward", factor * kernel.flops, 2 * kernel.moved, kernel.kind)
+
+#: The backward pass of an attention kernel, for one forward: its operations and its bytes. Flash
+#: attention computes the scores once more, five products for two (arXiv 2205.14135); a dropout
+#: reads gradient and mask, and a softmax gradient and result.
+_BACKWARD = {"flash": (2.5, 2.0), "softmax": (1.0, 1.5), "scores' dropout": (1.0, 1.0)}
+
+
+def _gradient(kernel: Kernel) -> Kernel:
+    """Return the backward pass of an attention kernel."""
+    flops, moved = _BACKWARD.get(kernel.name, (2.0, 2.0))
+    name = f"{kernel.name} backward"
+    return Kernel(name, flops * kernel.flops, moved * kernel.moved, kernel.kind)
 
 
 def _product(name: str, m: float, k: float, n: float, width: int, count: float = 1) -> Kernel:
-    return Kernel(name, 2 * m * k * n, width * (m * k + k * n + m * n), count=count)
+    moved = width * (m * k + k * n + m * n)
+    return Kernel(name, 2 * m * k * n, moved, count=count, rows=m, columns=n)
 
 
 def _products(job: Job, layout: Layout, tokens: float) -> tuple[Kernel, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,16 @@ _FLAGS: dict[str, tuple[str, Any]] = {
     "use-flash-attn": ("attention", "flash"),
 }
 
-#: Arguments that a job has no number for and that take a share or a name.
+#: How many pieces a stage has, or layers a piece.
+_PIECES = {
+    "num-layers-per-virtual-pipeline-stage",
+    "num-virtual-stages-per-pipeline-rank",
+    "virtual-pipeline-model-parallel-size",
+}
+
+#: A key and its value in a line of YAML, without comment.
+_SETTING = re.compile(r"(?m)^[ \t]*([A-Za-z_]\w*):[ \t]*([^#\n]+?)[ \t]*(?:#.*)?$")
+
 _ARGUMENT = re.compile(r"^--([a-z][a-z0-9-]*)(?:=(.*))?$", re.DOTALL)
 
 
@@ -62,38 +72,62 @@ def read_arguments(path: Path) -> Workload:
         words = shlex.split(text.replace("(", " ").replace(")", " "))
     except ValueError as error:
         raise FileError(f"{path}: no arguments as a shell reads them: {error}") from None
+    settings: dict[str, str] = {}
+    for at, word in enumerate(words):
+        if match := _ARGUMENT.match(word):
+            behind = words[at + 1] if at + 1 < len(words) else ""
+            settings[match[1]] = match[2] or ("true" if behind.startswith("--") else behind)
+    return _job(path, settings, "--{}")
+
+
+def read_settings(path: Path) -> Workload:
+    """Return the job that a NeMo configuration (YAML) describes, by the names of Megatron-LM.
+
+    Keys are taken wherever they stand; a reference such as ``${model.x}`` is refused where a
+    number is needed.
+    """
+    lines = _SETTING.findall(read_text(path))
+    named = {name.replace("_", "-"): value.strip("\"' ") for name, value in lines}
+    if length := named.get("encoder-seq-length"):
+        named.setdefault("seq-length", length)
+    known = {k: v for k, v in named.items() if v not in {"null", "false", "False", "~"}}
+    if known.get("activation", "").endswith("swiglu"):
+        known["swiglu"] = "true"
+    return _job(path, known, "{}")
+
+
+def _job(path: Path, settings: Mapping[str, str], spelt: str) -> Workload:
+    """Return the job of named settings; ``spelt`` is how the file writes a name."""
     data: dict[str, Any] = {"name": path.stem, "kind": "training", "overlap_gradients": False}
     virtual: dict[str, int] = {}
-    for at, word in enumerate(words):
-        match = _ARGUMENT.match(word)
-        if match is None:
-            continue
-        name, value = match[1], match[2] or (words[at + 1] if at + 1 < len(words) else "")
+    for name, value in settings.items():
+        shown = spelt.format(name)
         if name in _NUMBERS:
-            data[_NUMBERS[name]] = _whole(path, name, value)
+            data[_NUMBERS[name]] = _whole(path, shown, value)
         elif name in _FLAGS:
             key, meaning = _FLAGS[name]
             data[key] = meaning
         elif name == "fp8-format":
             data["precision"] = "fp8"
-        elif name == "recompute-granularity":
+        elif name in {"recompute-granularity", "activations-checkpoint-granularity"}:
             data["recompute"] = value
         elif name in {"attention-dropout", "hidden-dropout"}:
-            data["dropout"] = data.get("dropout", False) or float(value) > 0
-        elif name in {
-            "num-layers-per-virtual-pipeline-stage",
-            "num-virtual-stages-per-pipeline-rank",
-        }:
-            virtual[name] = _whole(path, name, value)
-    for key, argument in (("layers", "num-layers"), ("hidden", "hidden-size")):
+            data["dropout"] = data.get("dropout", False) or value not in {"0", "0.0"}
+        elif name in _PIECES:
+            virtual[name] = _whole(path, shown, value)
+    for key, name in (
+        ("layers", "num-layers"), ("hidden", "hidden-size"), ("heads", "num-attention-heads"),
+        ("sequence", "seq-length"), ("global_batch", "global-batch-size"),
+    ):  # fmt: skip
         if key not in data:
-            raise FileError(f"{path}: no --{argument}, without which a model has no size")
+            raise FileError(f"{path}: no {spelt.format(name)}, which a training step needs; add it")
     _interleave(data, virtual)
     return with_parameters(workload_from_data(data, str(path), {"training": KIND}, path.stem))
 
 
 def _interleave(data: dict[str, Any], virtual: dict[str, int]) -> None:
     pieces = virtual.get("num-virtual-stages-per-pipeline-rank", 1)
+    pieces = virtual.get("virtual-pipeline-model-parallel-size", pieces)
     if each := virtual.get("num-layers-per-virtual-pipeline-stage"):
         pieces = max(1, data["layers"] // data.get("pp", 1) // each)
     if pieces > 1:
@@ -103,7 +137,7 @@ def _interleave(data: dict[str, Any], virtual: dict[str, int]) -> None:
 def _whole(path: Path, name: str, value: str) -> int:
     if not value.isdigit():
         shown = value or "nothing"
-        raise FileError(f"{path}: --{name} {shown} is no whole number; write it out")
+        raise FileError(f"{path}: {name} {shown} is no whole number; write it out")
     return int(value)
 
 

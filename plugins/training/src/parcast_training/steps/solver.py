@@ -38,10 +38,10 @@ class Training:
     def solve(self, query: Query) -> Prediction:
         """Return the time of a step and where it goes."""
         step = step_at(query)
-        parts = mean_parts(step)
         return Prediction(
             time=step.seconds,
-            parts=parts,
+            parts=mean_parts(step),
+            notes=notes(query),
             binding=_BINDINGS.get(bottleneck(step), "network"),
             details=details(step, query),
         )
@@ -68,6 +68,14 @@ class Training:
             ),
             Assumption("kernels take the same time on all ranks, and in each step"),
         )
+
+
+def notes(query: Query) -> tuple[str, ...]:
+    """Return what of the machine is left out."""
+    contention = query.machine.network.contention or "none"
+    if contention == "none":
+        return ()
+    return (f"messages do not wait for each other, though contention is {contention!r}",)
 
 
 def mean_parts(step: Step) -> Parts:
