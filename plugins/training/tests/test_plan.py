@@ -7,10 +7,9 @@ import random
 
 import attrs
 import pytest
-from typer.testing import CliRunner
 
 from parcast import InvalidPointError, Query, Registry
-from parcast.cli.app import app
+from parcast.cli import main
 from parcast.errors import FileError
 from parcast.files import workload_from_data
 from parcast_training.steps.asking import accelerator_of, hops_of
@@ -102,29 +101,14 @@ def test_the_config_of_a_model_is_read(tmp_path):
     assert (job.gated, job.tied, job.kv_heads, job.sequence) == (True, False, 8, 8192)
 
 
-def test_a_configuration_of_nemo_is_read(tmp_path):
-    path = tmp_path / "gpt.yaml"
-    path.write_text(
-        "model:\n  micro_batch_size: 4  # of a rank\n  global_batch_size: 64\n"
-        "  tensor_model_parallel_size: 2\n  virtual_pipeline_model_parallel_size: null\n"
-        "  encoder_seq_length: 2048\n  num_layers: 24\n  hidden_size: 1024\n"
-        "  num_attention_heads: 16\n  ffn_hidden_size: 4096\n  sequence_parallel: true\n"
-        "  activations_checkpoint_granularity: selective\n"
-    )
-    job = Registry().workload(path).content
-    assert (job.layers, job.micro_batch, job.sp, job.recompute) == (24, 4, 1, "selective")
-    path.write_text(path.read_text().replace("ffn_hidden_size: 4096", "ffn_hidden_size: ${x}"))
-    with pytest.raises(FileError, match=r"ffn-hidden-size \$\{x\} is no whole number"):
-        Registry().workload(path)
-
-
-def test_a_plan_is_printed_and_its_best_layout_predicted(tmp_path):
+def test_a_plan_is_printed_and_written(tmp_path, capsys):
     arguments_file = tmp_path / "best.sh"
     asked = ["training", "plan", "gpt-22b", "a100-hdr", "--gpus", "8", "--best", "2"]
-    shown = CliRunner().invoke(app, [*asked, "--set", "recompute=selective", "--json"])
-    assert shown.exit_code == 0, shown.output
-    fastest = json.loads(shown.output)["layouts"][0]
-    assert fastest["recompute"] == "selective"
-    assert CliRunner().invoke(app, [*asked, "-o", str(arguments_file)]).exit_code == 0
-    refused = CliRunner().invoke(app, [*asked, "--set", "tq=3"])
-    assert refused.exit_code == 2
+    assert main([*asked, "--set", "recompute=full", "--json"]) == 0
+    fastest = json.loads(capsys.readouterr().out)["layouts"][0]
+    assert fastest["recompute"] == "full"
+    assert main([*asked, "-o", str(arguments_file)]) == 0
+    assert "gpt-22b on 8 accelerators of a100-hdr: " in capsys.readouterr().out
+    assert read_arguments(arguments_file).content.layers == 48
+    assert main([*asked, "--set", "tq=3"]) == 2
+    assert "a training job has no 'tq'" in capsys.readouterr().err

@@ -17,19 +17,26 @@ _READ = {
     ".csv": ("Operations of a training job, a row each.", r"\A(?=.*\bdp_rank\b).*\boptype\b"),
 }
 
+#: What describes a job before it runs.
+_JOBS = (
+    (".toml", "files:read_job", "A step of training.", r'(?m)^kind\s*=\s*"training"'),
+    (
+        ".json",
+        "files:read_job",
+        "A step of training, or the config.json of a model.",
+        r'"kind":\s*"training"|"num_hidden_layers":',
+    ),
+    (".sh", "megatron:read_arguments", "Arguments of Megatron-LM.", "--num-layers"),
+)
+
 
 @hookimpl
 def parcast_readers() -> Iterator[Reader]:
     """Add tables of operations, which are read as traces, and jobs to be predicted."""
     for suffix, (summary, mark) in _READ.items():
         yield Reader(suffix, "parcast_training.trace:read_workload", summary, mark=mark)
-    for suffix, mark in (
-        (".toml", r'(?m)^kind\s*=\s*"training"'),
-        (".json", r'"kind":\s*"training"'),
-    ):
-        yield Reader(
-            suffix, "parcast_training.steps.files:read_job", "A step of training.", mark=mark
-        )
+    for suffix, target, summary, mark in _JOBS:
+        yield Reader(suffix, f"parcast_training.steps.{target}", summary, mark=mark)
 
 
 @hookimpl

@@ -53,12 +53,9 @@ _FLAGS: dict[str, tuple[str, Any]] = {
 _PIECES = {
     "num-layers-per-virtual-pipeline-stage",
     "num-virtual-stages-per-pipeline-rank",
-    "virtual-pipeline-model-parallel-size",
 }
 
-#: A key and its value in a line of YAML, without comment.
-_SETTING = re.compile(r"(?m)^[ \t]*([A-Za-z_]\w*):[ \t]*([^#\n]+?)[ \t]*(?:#.*)?$")
-
+#: An argument, with its value behind an equals sign or as the next word.
 _ARGUMENT = re.compile(r"^--([a-z][a-z0-9-]*)(?:=(.*))?$", re.DOTALL)
 
 
@@ -77,31 +74,15 @@ def read_arguments(path: Path) -> Workload:
         if match := _ARGUMENT.match(word):
             behind = words[at + 1] if at + 1 < len(words) else ""
             settings[match[1]] = match[2] or ("true" if behind.startswith("--") else behind)
-    return _job(path, settings, "--{}")
+    return _job(path, settings)
 
 
-def read_settings(path: Path) -> Workload:
-    """Return the job that a NeMo configuration (YAML) describes, by the names of Megatron-LM.
-
-    Keys are taken wherever they stand; a reference such as ``${model.x}`` is refused where a
-    number is needed.
-    """
-    lines = _SETTING.findall(read_text(path))
-    named = {name.replace("_", "-"): value.strip("\"' ") for name, value in lines}
-    if length := named.get("encoder-seq-length"):
-        named.setdefault("seq-length", length)
-    known = {k: v for k, v in named.items() if v not in {"null", "false", "False", "~"}}
-    if known.get("activation", "").endswith("swiglu"):
-        known["swiglu"] = "true"
-    return _job(path, known, "{}")
-
-
-def _job(path: Path, settings: Mapping[str, str], spelt: str) -> Workload:
-    """Return the job of named settings; ``spelt`` is how the file writes a name."""
+def _job(path: Path, settings: Mapping[str, str]) -> Workload:
+    """Return the job of named settings."""
     data: dict[str, Any] = {"name": path.stem, "kind": "training", "overlap_gradients": False}
     virtual: dict[str, int] = {}
     for name, value in settings.items():
-        shown = spelt.format(name)
+        shown = f"--{name}"
         if name in _NUMBERS:
             data[_NUMBERS[name]] = _whole(path, shown, value)
         elif name in _FLAGS:
@@ -109,7 +90,7 @@ def _job(path: Path, settings: Mapping[str, str], spelt: str) -> Workload:
             data[key] = meaning
         elif name == "fp8-format":
             data["precision"] = "fp8"
-        elif name in {"recompute-granularity", "activations-checkpoint-granularity"}:
+        elif name == "recompute-granularity":
             data["recompute"] = value
         elif name in {"attention-dropout", "hidden-dropout"}:
             data["dropout"] = data.get("dropout", False) or value not in {"0", "0.0"}
@@ -120,14 +101,13 @@ def _job(path: Path, settings: Mapping[str, str], spelt: str) -> Workload:
         ("sequence", "seq-length"), ("global_batch", "global-batch-size"),
     ):  # fmt: skip
         if key not in data:
-            raise FileError(f"{path}: no {spelt.format(name)}, which a training step needs; add it")
+            raise FileError(f"{path}: no --{name}, which a training step needs; add it")
     _interleave(data, virtual)
     return with_parameters(workload_from_data(data, str(path), {"training": KIND}, path.stem))
 
 
 def _interleave(data: dict[str, Any], virtual: dict[str, int]) -> None:
     pieces = virtual.get("num-virtual-stages-per-pipeline-rank", 1)
-    pieces = virtual.get("virtual-pipeline-model-parallel-size", pieces)
     if each := virtual.get("num-layers-per-virtual-pipeline-stage"):
         pieces = max(1, data["layers"] // data.get("pp", 1) // each)
     if pieces > 1:
