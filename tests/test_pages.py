@@ -27,6 +27,7 @@ HOW_TO = [
     "disks",
     "network",
     "share",
+    "train",
 ]
 PAGES = [
     "agreement.md",

@@ -43,7 +43,9 @@ def parcast_readers() -> Iterator[Reader]:
 def parcast_kinds() -> Iterator[KindEntry]:
     """Add steps of training language models."""
     yield KindEntry(
-        "training", "parcast_training.steps.job:Job", "A step of training a language model."
+        "training",
+        "parcast_training.steps.kind:TrainingJob",
+        "A step of training a language model.",
     )
 
 

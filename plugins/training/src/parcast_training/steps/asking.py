@@ -47,14 +47,14 @@ def step_at(query: Query) -> Step:
 def hops_of(query: Query) -> Hops:
     """Return what messages cost on a query's machine, without contention."""
     costs = Costs.of(query, {"messages"}, follows=WHOLE_NETWORK)
-    known: dict[tuple[int, int, float], Hop] = {}
+    costs_of: dict[tuple[int, int, float], Hop] = {}
 
     def hop(src: int, dst: int, size: float) -> Hop:
         key = (src, dst, size)
-        if key not in known:
+        if key not in costs_of:
             send, wire = float(costs.sending(size)), float(costs.wire(src, dst, size))
-            known[key] = Hop(send, wire, float(costs.receiving(size)))
-        return known[key]
+            costs_of[key] = Hop(send, wire, float(costs.receiving(size)))
+        return costs_of[key]
 
     return hop
 

@@ -96,7 +96,7 @@ def _row(choice: Any, on: Machine, gpus: int) -> dict[str, Any]:
     from parcast_training.steps.solver import bottleneck, shares
 
     job, layout, seconds = choice.job, choice.layout, choice.step.seconds
-    found = shares(choice.step)
+    spent = shares(choice.step)
     nodes = -(-gpus // on.accelerator.per_node) if on.accelerator else gpus
     tokens = job.global_batch * job.sequence
     cost = on.cost
@@ -106,8 +106,8 @@ def _row(choice: Any, on: Machine, gpus: int) -> dict[str, Any]:
         "ep": job.ep, "micro_batch": job.micro_batch, "interleave": layout.chunks,
         "schedule": job.schedule, "zero": job.zero, "recompute": job.recompute, "sp": job.sp,
         "memory_bytes": choice.memory.total,
-        "bubble_seconds": found["bubble"],
-        "exposed_seconds": sum(s for name, s in found.items() if name not in {"compute", "bubble"}),
+        "bubble_seconds": spent["bubble"],
+        "exposed_seconds": sum(s for name, s in spent.items() if name not in {"compute", "bubble"}),
         "tokens_per_second": tokens / seconds,
         "mfu": job.model_flops / seconds / peak,
         "bottleneck": bottleneck(choice.step),
@@ -120,8 +120,8 @@ def _row(choice: Any, on: Machine, gpus: int) -> dict[str, Any]:
 
 
 def _head(rows: list[dict[str, Any]]) -> tuple[str, ...]:
-    more = {"cost_per_million_tokens": "cost/M tokens", "joules_per_token": "J/token"}
-    return (*_HEAD, *(text for key, text in more.items() if key in rows[0]))
+    titles = {"cost_per_million_tokens": "cost/M tokens", "joules_per_token": "J/token"}
+    return (*_HEAD, *(text for key, text in titles.items() if key in rows[0]))
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
@@ -136,5 +136,5 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['bubble_seconds'] / seconds:.1%}", f"{row['exposed_seconds'] / seconds:.1%}",
         f"{row['tokens_per_second']:,.0f}", f"{row['mfu']:.1%}", row["bottleneck"],
     )  # fmt: skip
-    more = [f"{row[k]:.4g}" for k in ("cost_per_million_tokens", "joules_per_token") if k in row]
-    return (*cells, *more)
+    prices = [f"{row[k]:.4g}" for k in ("cost_per_million_tokens", "joules_per_token") if k in row]
+    return (*cells, *prices)

@@ -14,7 +14,7 @@ from parcast_training.steps.segments import Group, Messages, Ring
 class Members:
     """Ranks of a collective: ``near`` of them in a node, in each of ``far`` nodes."""
 
-    what: str
+    purpose: str
     stride: int
     near: int
     far: int
@@ -25,7 +25,7 @@ class Members:
         return self.near * self.far
 
 
-def members(what: str, name: str, stride: int, size: int, per_node: int) -> Members:
+def members(purpose: str, name: str, stride: int, size: int, per_node: int) -> Members:
     """Return how a group of ranks, ``stride`` apart, lies on nodes.
 
     Raises
@@ -34,9 +34,9 @@ def members(what: str, name: str, stride: int, size: int, per_node: int) -> Memb
         If it has unlike numbers of ranks on different nodes.
     """
     if stride * size <= per_node and per_node % (stride * size) == 0:
-        return Members(what, stride, size, 1)
+        return Members(purpose, stride, size, 1)
     if stride % per_node == 0 or size == 1:
-        return Members(what, stride, 1, size)
+        return Members(purpose, stride, 1, size)
     near = per_node // gcd(per_node, stride) if per_node % stride else per_node // stride
     if per_node % stride or size % near:
         fits = [k for k in divisors(per_node) if k * stride <= per_node]
@@ -44,7 +44,7 @@ def members(what: str, name: str, stride: int, size: int, per_node: int) -> Memb
             f"{name} = {size}, {stride} ranks apart, lies unevenly on nodes of {per_node}; "
             f"nearest: {name} = {_near(size, fits, per_node // gcd(stride, per_node))}"
         )
-    return Members(what, stride, near, size // near)
+    return Members(purpose, stride, near, size // near)
 
 
 def _near(size: int, fits: list[int], step: int) -> str:
@@ -54,10 +54,10 @@ def _near(size: int, fits: list[int], step: int) -> str:
     return " or ".join(map(str, below + above)) or "1"
 
 
-def _ring(m: Members, *, near: bool, each: float, messages: Messages, rotating: bool) -> Ring:
+def _ring(m: Members, *, near: bool, part: float, messages: Messages, rotating: bool) -> Ring:
     group = Group(m.stride, m.near) if near else Group(m.stride * m.near, m.far)
-    hop = messages(group.stride, each)
-    return Ring(m.what, group, group.size - 1, each, hop, rotating and group.size > 2)
+    hop = messages(group.stride, part)
+    return Ring(m.purpose, group, group.size - 1, part, hop, rotating and group.size > 2)
 
 
 def scattered(m: Members, size: float, messages: Messages) -> tuple[Ring, ...]:
@@ -67,10 +67,10 @@ def scattered(m: Members, size: float, messages: Messages) -> tuple[Ring, ...]:
     """
     rings = []
     if m.near > 1:
-        rings.append(_ring(m, near=True, each=size / m.near, messages=messages, rotating=False))
+        rings.append(_ring(m, near=True, part=size / m.near, messages=messages, rotating=False))
     if m.far > 1:
         part = size / m.near / m.far
-        rings.append(_ring(m, near=False, each=part, messages=messages, rotating=False))
+        rings.append(_ring(m, near=False, part=part, messages=messages, rotating=False))
     return tuple(rings)
 
 
@@ -84,7 +84,7 @@ def dealt(m: Members, size: float, messages: Messages) -> tuple[Ring, ...]:
     """Return an all-to-all of ``size`` bytes on each rank, within nodes and between them."""
     rings = []
     if m.near > 1:
-        rings.append(_ring(m, near=True, each=size / m.near, messages=messages, rotating=True))
+        rings.append(_ring(m, near=True, part=size / m.near, messages=messages, rotating=True))
     if m.far > 1:
-        rings.append(_ring(m, near=False, each=size / m.far, messages=messages, rotating=True))
+        rings.append(_ring(m, near=False, part=size / m.far, messages=messages, rotating=True))
     return tuple(rings)

@@ -14,7 +14,7 @@ from parcast_training.steps.job import with_parameters
 
 #: The kind, as its plugin registers it.
 KIND = KindEntry(
-    "training", "parcast_training.steps.job:Job", "A step of training a language model."
+    "training", "parcast_training.steps.kind:TrainingJob", "A step of training a language model."
 )
 
 #: What a config.json of Hugging Face says.

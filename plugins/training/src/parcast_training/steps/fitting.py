@@ -56,9 +56,9 @@ def _changes(job: Job, p: int, per_node: int) -> Iterator[dict[str, int | str]]:
         again = [{"recompute": "full"}]
     for change in (*single, *micro, *tensor, *stages, *again):
         yield dict(change)
-    for more in (*tensor, *stages):
+    for wider in (*tensor, *stages):
         for change in (*again, *single):
-            yield {**more, **change}
+            yield {**wider, **change}
     for wide in tensor:
         for deep in stages:
             yield {**wide, **deep}

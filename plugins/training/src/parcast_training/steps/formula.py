@@ -19,15 +19,15 @@ def algebra(step: Step) -> list[str]:
     ends = step.ends(before)
     stage = max(range(len(ends)), key=lambda s: ends[s])
     counts, meanings = _path(step, before, stage)
-    named = [f"{count} {name}" if count > 1 else name for name, count in counts.items()]
+    terms = [f"{count} {name}" if count > 1 else name for name, count in counts.items()]
     spelt = sum(counts[name] * meanings[name][1] for name in counts)
-    other = ends[stage] - spelt
+    ending_seconds = ends[stage] - spelt
     ending = step.after(stage)
-    lines = [f"step = {' + '.join([*named, 'E'])}"]
+    lines = [f"step = {' + '.join([*terms, 'E'])}"]
     lines += [f"  {name} = {text} = {seconds:.6g} s" for name, (text, seconds) in meanings.items()]
     after = " + ".join(filter(None, (_text(ending[0]), _text(ending[1]))))
-    more = " + tied" if step.tied_bytes else ""
-    lines.append(f"  E = {after}{more} = {other:.6g} s")
+    tied = " + tied" if step.tied_bytes else ""
+    lines.append(f"  E = {after}{tied} = {ending_seconds:.6g} s")
     return lines
 
 
@@ -70,7 +70,7 @@ def _text(segments: tuple[Segment, ...]) -> str:
 
 def _one(segment: Segment) -> str:
     if isinstance(segment, Work):
-        return f"{segment.what} {segment.seconds:.4g}"
+        return f"{segment.purpose} {segment.seconds:.4g}"
     if isinstance(segment, Ring):
         return f"{segment.steps} ({_hop(segment)})" if segment.steps else ""
     if isinstance(segment, Beside):
@@ -81,4 +81,4 @@ def _one(segment: Segment) -> str:
 
 
 def _hop(ring: Ring) -> str:
-    return f"{ring.what} {ring.hop.exchange:.4g}"
+    return f"{ring.purpose} {ring.hop.exchange:.4g}"

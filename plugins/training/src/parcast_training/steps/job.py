@@ -61,12 +61,6 @@ class Job:
         True  #: in the backward pass, tensor-parallel communication beside products
     )
 
-    def check(self, query: Query) -> None:
-        """Refuse a layout that cannot be, with the nearest that can."""
-        from parcast_training.steps.layout import layout_of
-
-        layout_of(job_at(query), query.p)
-
     def uses(self, query: Query) -> dict[str, bool]:  # noqa: ARG002  (as kinds have it)
         """Return what a step needs of a machine."""
         return {"messages": True}

@@ -56,9 +56,9 @@ def seconds(kernels: Iterable[Kernel], rates: Rates, precision: str) -> float:
     """Return how long kernels take, one after another."""
     total = 0.0
     for kernel in kernels:
-        done = kernel.flops * rounding(kernel, rates.units)
-        one = rates.seconds(done, kernel.moved, precision=precision, kind=_kind(kernel))
-        total += kernel.count * float(one)
+        flops = kernel.flops * rounding(kernel, rates.units)
+        launch = rates.seconds(flops, kernel.moved, precision=precision, kind=_kind(kernel))
+        total += kernel.count * float(launch)
     return total
 
 
@@ -85,15 +85,15 @@ def layer_kernels(job: Job, layout: Layout) -> LayerKernels:
     tokens = job.micro_batch * job.sequence / layout.cp
     attention = _attention(job, layout, tokens)
     products = _products(job, layout, tokens)
-    rest = _memory_bound(job, layout, tokens)
+    streams = _memory_bound(job, layout, tokens)
     return LayerKernels(
-        forward=(*products, *attention, *rest),
+        forward=(*products, *attention, *streams),
         scores=attention,
         inputs=(
             *(_turned(kernel, "inputs") for kernel in products),
             *(_gradient(kernel) for kernel in attention),
-            *rest,
-            *rest,
+            *streams,
+            *streams,
         ),
         weights=tuple(_turned(kernel, "weights") for kernel in products),
     )
@@ -129,12 +129,12 @@ def _products(job: Job, layout: Layout, tokens: float) -> tuple[Kernel, ...]:
     width, t, h = BYTES[job.precision], layout.tp, job.hidden
     out = (job.query_width + 2 * job.kv_width) / t
     sent = tokens * job.active * job.ep / job.experts  # to each expert
-    own = job.experts / job.ep
+    experts = job.experts / job.ep
     return (
         _product("qkv", tokens, h, out, width),
         _product("projection", tokens, job.query_width / t, h, width),
-        _product("up", sent, h, job.ups * job.ffn_width / t, width, own),
-        _product("down", sent, job.ffn_width / t, h, width, own),
+        _product("up", sent, h, job.ups * job.ffn_width / t, width, experts),
+        _product("down", sent, job.ffn_width / t, h, width, experts),
     )
 
 
@@ -190,8 +190,8 @@ def optimizer_kernel(job: Job, layout: Layout, stage: int) -> Kernel:
     dense, expert = layer_weights(job, layout)
     layers, group = layout.chunks * layout.chunk_layers, layout.dp * layout.cp
     shared = layers * dense + embedding_weights(job, layout, stage)
-    held = shared + layers * expert
-    updated = shared / group + layers * expert / (group / job.ep) if job.zero else held
+    weights = shared + layers * expert
+    updated = shared / group + layers * expert / (group / job.ep) if job.zero else weights
     width = gradient_bytes(job)
-    moved = updated * (2 * width + 24 + _HALF) + held * width
+    moved = updated * (2 * width + 24 + _HALF) + weights * width
     return Kernel("optimizer", 0, moved, "memory")

@@ -82,9 +82,9 @@ def _job(path: Path, settings: Mapping[str, str]) -> Workload:
     data: dict[str, Any] = {"name": path.stem, "kind": "training", "overlap_gradients": False}
     virtual: dict[str, int] = {}
     for name, value in settings.items():
-        shown = f"--{name}"
+        argument = f"--{name}"
         if name in _NUMBERS:
-            data[_NUMBERS[name]] = _whole(path, shown, value)
+            data[_NUMBERS[name]] = _whole(path, argument, value)
         elif name in _FLAGS:
             key, meaning = _FLAGS[name]
             data[key] = meaning
@@ -95,7 +95,7 @@ def _job(path: Path, settings: Mapping[str, str]) -> Workload:
         elif name in {"attention-dropout", "hidden-dropout"}:
             data["dropout"] = data.get("dropout", False) or value not in {"0", "0.0"}
         elif name in _PIECES:
-            virtual[name] = _whole(path, shown, value)
+            virtual[name] = _whole(path, argument, value)
     for key, name in (
         ("layers", "num-layers"), ("hidden", "hidden-size"), ("heads", "num-attention-heads"),
         ("sequence", "seq-length"), ("global_batch", "global-batch-size"),
@@ -108,16 +108,16 @@ def _job(path: Path, settings: Mapping[str, str]) -> Workload:
 
 def _interleave(data: dict[str, Any], virtual: dict[str, int]) -> None:
     pieces = virtual.get("num-virtual-stages-per-pipeline-rank", 1)
-    if each := virtual.get("num-layers-per-virtual-pipeline-stage"):
-        pieces = max(1, data["layers"] // data.get("pp", 1) // each)
+    if layers := virtual.get("num-layers-per-virtual-pipeline-stage"):
+        pieces = max(1, data["layers"] // data.get("pp", 1) // layers)
     if pieces > 1:
         data |= {"interleave": pieces, "schedule": "interleaved"}
 
 
 def _whole(path: Path, name: str, value: str) -> int:
     if not value.isdigit():
-        shown = value or "nothing"
-        raise FileError(f"{path}: {name} {shown} is no whole number; write it out")
+        spelt = value or "nothing"
+        raise FileError(f"{path}: {name} {spelt} is no whole number; write it out")
     return int(value)
 
 
@@ -144,8 +144,8 @@ def arguments(job: Job) -> list[str]:
             f"--expert-model-parallel-size {job.ep}",
         ]
     if job.interleave > 1:
-        each = job.layers // job.pp // job.interleave
-        lines.append(f"--num-layers-per-virtual-pipeline-stage {each}")
+        layers = job.layers // job.pp // job.interleave
+        lines.append(f"--num-layers-per-virtual-pipeline-stage {layers}")
     if job.recompute == "full":
         lines += ["--recompute-granularity full", "--recompute-method uniform"]
     elif job.recompute == "selective":

@@ -48,9 +48,9 @@ def layer_weights(job: Job, layout: Layout) -> tuple[float, float]:
 
 def embedding_weights(job: Job, layout: Layout, stage: int) -> float:
     """Return the weights of embedding and output layer on a rank of a stage."""
-    one = job.vocabulary * job.hidden / layout.tp
+    table = job.vocabulary * job.hidden / layout.tp
     ends = (stage == 0) + (stage == layout.pp - 1)
-    return one * (1 if job.tied else ends) if ends else 0.0
+    return table * (1 if job.tied else ends) if ends else 0.0
 
 
 def gradient_bytes(job: Job) -> int:
@@ -67,13 +67,13 @@ def _of_stage(job: Job, layout: Layout, stage: int) -> Memory:
     dense, expert = layer_weights(job, layout)
     layers = layout.chunks * layout.chunk_layers
     shared = layers * dense + embedding_weights(job, layout, stage)
-    own = layers * expert
+    experts = layers * expert
     splits = layout.dp * layout.cp, layout.dp * layout.cp / job.ep
 
-    def bytes_of(each: int, least: int) -> float:
+    def bytes_of(width: int, least: int) -> float:
         if job.zero < least:
-            return each * (shared + own)
-        return each * (shared / splits[0] + own / splits[1])
+            return width * (shared + experts)
+        return width * (shared / splits[0] + experts / splits[1])
 
     return Memory(
         weights=bytes_of(weight_bytes(job), 3),

@@ -153,10 +153,10 @@ def lower_bound(step: Step) -> float:
     """
     layout, m = step.layout, step.layout.microbatches
     last = layout.pp - 1
-    own = _passes(step, last)
+    work = _passes(step, last)
     if step.zero_bubble:
         late = min(last + 1, m)  # gradients of weights after its last backward pass
-        own -= late * step.pass_seconds(last, Pass("W", 0, 0))
+        work -= late * step.pass_seconds(last, Pass("W", 0, 0))
     around = 0.0
     for stage in range(last):
         forward, backward = Pass("F", 0, 0), Pass("B", 0, m - 1)
@@ -164,7 +164,7 @@ def lower_bound(step: Step) -> float:
         around += 2 * step.hop(stage, stage + 1).wire
     reduces, ending = step.after(0)
     end = total(reduces) + total(ending)
-    bound = own + around + end
+    bound = work + around + end
     return max(bound, _passes(step, 0) + end) * (1 - 1e-12)
 
 

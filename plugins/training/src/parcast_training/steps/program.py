@@ -141,7 +141,7 @@ class _Writer:
         top, last, m = layout.chunks - 1, layout.pp - 1, layout.microbatches
         stages = sorted({0, last, min(1, last)})
         chunks = sorted({0, top, min(1, top)})
-        found: list[tuple[list[str], tuple[Segment, ...]]] = []
+        places: list[tuple[list[str], tuple[Segment, ...]]] = []
         for stage in stages:
             for piece in chunks:
                 for micro in sorted({0, m - 1, min(1, m - 1)}):
@@ -153,18 +153,18 @@ class _Writer:
                         conditions.append(f"{chunk} == {piece}")
                     if m > 1 and micro in {0, m - 1}:
                         conditions.append(f"{microbatch} == {micro}")
-                    found.append((conditions, step.segments(stage, where)))
-        return found
+                    places.append((conditions, step.segments(stage, where)))
+        return places
 
-    def _branches(self, found: list[tuple[list[str], tuple[Segment, ...]]]) -> list[str]:
+    def _branches(self, places: list[tuple[list[str], tuple[Segment, ...]]]) -> list[str]:
         """Return the segments of each place; those of most places stand last, for all others."""
-        if len({segments for _, segments in found}) == 1:
-            return self._run(found[0][1])
-        found = sorted(found, key=lambda place: -len(place[0]))
-        default = found[-1]
+        if len({segments for _, segments in places}) == 1:
+            return self._run(places[0][1])
+        places = sorted(places, key=lambda place: -len(place[0]))
+        default = places[-1]
         lines: list[str] = []
-        for conditions, segments in found[:-1]:
-            if segments == default[1] and not self._shadows(conditions, segments, found):
+        for conditions, segments in places[:-1]:
+            if segments == default[1] and not self._shadows(conditions, segments, places):
                 continue
             word = "elif" if lines else "if"
             lines += [f"{word} {' and '.join(conditions)}:", *_indent(self._run(segments))]
@@ -174,11 +174,13 @@ class _Writer:
     def _shadows(
         conditions: list[str],
         segments: tuple[Segment, ...],
-        found: list[tuple[list[str], tuple[Segment, ...]]],
+        places: list[tuple[list[str], tuple[Segment, ...]]],
     ) -> bool:
         """Return whether a weaker condition would wrongly hold where this one does."""
         return any(
-            set(weaker) < set(conditions) and other != segments for weaker, other in found if weaker
+            set(weaker) < set(conditions) and instead != segments
+            for weaker, instead in places
+            if weaker
         )
 
     def _tail(self) -> list[str]:
@@ -188,8 +190,8 @@ class _Writer:
             away = last * self._layout.stage_ranks
             for sign, stage in (("+", 0), ("-", last)):
                 to = f"rank {sign} {away}"
-                one = f"    sendrecv({to}, {step.tied_bytes!r}, {to}, tag={_TIED})"
-                lines += [f"if stage == {stage}:", one, one]
+                line = f"    sendrecv({to}, {step.tied_bytes!r}, {to}, tag={_TIED})"
+                lines += [f"if stage == {stage}:", line, line]
         return lines + self._by_stage([step.after(stage)[1] for stage in range(last + 1)])
 
     def _by_stage(self, stages: list[tuple[Segment, ...]]) -> list[str]:

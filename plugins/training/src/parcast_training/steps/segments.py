@@ -36,7 +36,7 @@ class Hop:
 class Ring:
     """Exchanges of all ranks of a group with one neighbor after another, or with the same."""
 
-    what: str
+    purpose: str
     group: Group
     steps: int
     bytes: float  #: of a message
@@ -53,7 +53,7 @@ class Ring:
 class Work:
     """Kernels."""
 
-    what: str
+    purpose: str
     seconds: float
 
 
@@ -61,7 +61,7 @@ class Work:
 class Beside:
     """Kernels with exchanges beside them, each step with its share of the kernels' time."""
 
-    what: str
+    purpose: str
     work: float
     rings: tuple[Ring, ...]
 
@@ -114,23 +114,23 @@ def exposed(segments: Sequence[Segment], into: dict[str, float], times: float = 
     """Add to ``into`` how long each sort of exchange keeps kernels from running."""
     for segment in segments:
         if isinstance(segment, Ring):
-            into[segment.what] = into.get(segment.what, 0.0) + times * segment.seconds
+            into[segment.purpose] = into.get(segment.purpose, 0.0) + times * segment.seconds
         elif isinstance(segment, Beside):
-            more = times * (segment.seconds - segment.work)
-            into[segment.what] = into.get(segment.what, 0.0) + more
+            added = times * (segment.seconds - segment.work)
+            into[segment.purpose] = into.get(segment.purpose, 0.0) + added
         elif isinstance(segment, Repeat):
             exposed(segment.body, into, times * segment.count)
 
 
 def beside(
-    what: str, work: float, rings: tuple[Ring, ...], *, overlap: bool
+    purpose: str, work: float, rings: tuple[Ring, ...], *, overlap: bool
 ) -> tuple[Segment, ...]:
     """Return work and exchanges, beside each other or one after another."""
     rings = tuple(ring for ring in rings if ring.steps)
     if not rings:
         return (Work("kernels", work),)
     if overlap and all(ring.hop.wire > 0 for ring in rings):
-        return (Beside(what, work, rings),)
+        return (Beside(purpose, work, rings),)
     return (*rings, Work("kernels", work))
 
 

@@ -95,8 +95,8 @@ def shares(step: Step) -> dict[str, float]:
 
 def bottleneck(step: Step) -> str:
     """Return which of these is the longest."""
-    found = shares(step)
-    return max(found, key=lambda name: found[name])
+    seconds = shares(step)
+    return max(seconds, key=lambda name: seconds[name])
 
 
 def details(step: Step, query: Query) -> dict[str, Any]:

@@ -66,27 +66,27 @@ class Step:
         return step.kind == "B" and overlapped and last
 
     @cached_property
-    def _known(self) -> dict[tuple[str, bool, bool, bool], tuple[Segment, ...]]:
+    def _segments(self) -> dict[tuple[str, bool, bool, bool], tuple[Segment, ...]]:
         return {}
 
     def _variant(self, kind: str, *, first: bool, last: bool, marked: bool) -> tuple[Segment, ...]:
         key = (kind, first, last, marked)
-        if key not in self._known:
+        if key not in self._segments:
             if kind == "W":
-                found = self.passes.weight_gradients(last=last)
+                segments = self.passes.weight_gradients(last=last)
             elif kind == "F":
-                found = self.passes.forward(first=first, last=last, gathers=marked)
+                segments = self.passes.forward(first=first, last=last, gathers=marked)
             else:
-                found = self.passes.backward(
+                segments = self.passes.backward(
                     first=first, last=last, reduces=marked, weights=not self.zero_bubble
                 )
-            self._known[key] = found
-        return self._known[key]
+            self._segments[key] = segments
+        return self._segments[key]
 
     @cached_property
     def pass_seconds(self) -> Callable[[int, Pass], float]:
         """How long a pass on a stage takes, its message left out."""
-        times: dict[int, float] = {}  # by identity, which `_known` keeps
+        times: dict[int, float] = {}  # by identity, which `_segments` keeps
 
         def seconds(stage: int, step: Pass) -> float:
             segments = self.segments(stage, step)
@@ -127,15 +127,15 @@ class Step:
         clocks = played(
             layout, self.pass_seconds, self.hop, zero_bubble=self.zero_bubble, before=before
         )
-        rest = [self.after(stage) for stage in range(layout.pp)]
-        clocks = [clock + total(reduces) for clock, (reduces, _) in zip(clocks, rest, strict=True)]
+        endings = [self.after(stage) for stage in range(layout.pp)]
+        clocks = [c + total(reduces) for c, (reduces, _) in zip(clocks, endings, strict=True)]
         if self.tied_bytes:
             cost, last = self.tied_hop, layout.pp - 1
             for _ in range(2):
                 first, end = clocks[0], clocks[last]
                 clocks[0] = max(first + cost.send, end + cost.send + cost.wire + cost.receive)
                 clocks[last] = max(end + cost.send, first + cost.send + cost.wire + cost.receive)
-        return [clock + total(ending) for clock, (_, ending) in zip(clocks, rest, strict=True)]
+        return [c + total(ending) for c, (_, ending) in zip(clocks, endings, strict=True)]
 
     @cached_property
     def tied_hop(self) -> Hop:
@@ -184,7 +184,7 @@ class Step:
         for segments in self.after(stage):
             compute += working(segments)
             exposed(segments, exchanges)
-        return Stage(compute, {what: s for what, s in exchanges.items() if s > 0})
+        return Stage(compute, {name: s for name, s in exchanges.items() if s > 0})
 
     def _sending(self, stage: int) -> float:
         """Return what messages between stages cost a stage itself."""
