@@ -17,7 +17,7 @@ def random_machine(draw: random.Random) -> dict[str, Any]:
     per_node = draw.choice([1, 2, 4, 8])
     return {
         "name": "random",
-        "nodes": {"count": 64, "cores": per_node},
+        "nodes": {"count": 256, "cores": per_node},
         "network": {
             "startup": draw.choice([0, 1e-6, 2e-5]),
             "bandwidth": draw.choice([1e9, 2.5e10]),

@@ -8,7 +8,7 @@ import re
 import attrs
 import pytest
 
-from parcast import InvalidPointError, Registry
+from parcast import InvalidPointError, Query, Registry, UnsupportedError
 from parcast.files import workload_from_data
 from parcast.model import Costs
 from parcast.program.matching import matched_program
@@ -22,6 +22,7 @@ from parcast_training.steps.memory import layer_activations, memory_of
 from parcast_training.steps.program import lower
 from parcast_training.steps.schedule import played
 from parcast_training.steps.segments import Hop
+from parcast_training.steps.solver import Training
 
 from .random_jobs import random_query
 
@@ -182,3 +183,27 @@ def test_the_algebra_sums_to_the_time(registry):
             count, _, name = term.rpartition(" ")
             total += int(count or 1) * values[name]
         assert total == pytest.approx(step.seconds, rel=1e-4)
+
+
+def test_processes_and_accelerators_go_together_one_by_one(registry):
+    query = random_query(registry, 1)
+    wider = attrs.evolve(query.machine.nodes, cores=3)
+    machine = attrs.evolve(query.machine, parts={**query.machine.parts, "nodes": wider})
+    with pytest.raises(UnsupportedError, match=r"nodes of 3 cores and \d accelerators; set nodes"):
+        step_at(attrs.evolve(query, machine=machine))
+    assert "leave out --mapping" in str(Training().supports(attrs.evolve(query, mapping="cyclic")))
+
+
+def test_what_does_not_fit_is_refused_with_what_fits(registry):
+    workload = registry.workload("gpt-22b")
+    machine = registry.machine("a100-hdr")
+    content = attrs.evolve(workload.content, tp=1, sp=0, pp=4, recompute="none")
+    query = Query(workload=attrs.evolve(workload, content=content), machine=machine, p=4)
+    reason = str(Training().supports(query))
+    assert "an accelerator has 80.0 GB; " in reason
+    for changes in re.findall(r"(?:fits: |; )((?:\w+ = \S+(?:, )?)+) \(", reason):
+        values = dict(change.split(" = ") for change in changes.split(", "))
+        fixed = {k: v.strip('"') if k == "recompute" else int(v) for k, v in values.items()}
+        again = attrs.evolve(content, **fixed)
+        evolved = attrs.evolve(query, workload=attrs.evolve(workload, content=again))
+        assert Training().supports(evolved) is None

@@ -28,6 +28,28 @@ def accelerator_of(query: Query) -> Accelerator:
     return accelerator
 
 
+def check_placement(query: Query) -> None:
+    """Refuse where processes and accelerators do not go together one by one, node after node.
+
+    Raises
+    ------
+    UnsupportedError
+        If a node has more or fewer processes than accelerators, or ranks go to nodes in turn.
+    """
+    accelerator, cores = accelerator_of(query), query.machine.nodes.cores
+    if cores != accelerator.per_node:
+        raise UnsupportedError(
+            f"a training step has a process for each accelerator, and machine "
+            f"{query.machine.name!r} has nodes of {cores} cores and {accelerator.per_node} "
+            f"accelerators; set nodes.cores={accelerator.per_node}"
+        )
+    if query.mapping != "block":
+        raise UnsupportedError(
+            "a training step's ranks fill one node after another; leave out --mapping, or name "
+            "another family, which plays the step as a program"
+        )
+
+
 def step_at(query: Query) -> Step:
     """Return the step of a query.
 
@@ -38,6 +60,7 @@ def step_at(query: Query) -> Step:
     UnsupportedError
         If the machine lacks what a step needs.
     """
+    check_placement(query)
     job, accelerator = job_at(query), accelerator_of(query)
     layout = layout_of(job, query.p)
     hops = hops_of(query)

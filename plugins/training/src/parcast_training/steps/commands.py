@@ -84,11 +84,12 @@ def plan(
 
 def _asked(workload: Any, on: Machine, gpus: int, settings: list[str]) -> Any:
     from parcast.comparison import split_assignment
-    from parcast_training.steps.asking import accelerator_of, hops_of
+    from parcast_training.steps.asking import accelerator_of, check_placement, hops_of
     from parcast_training.steps.job import fixed_values
 
     job, fixed = fixed_values(workload, dict(map(split_assignment, settings)))
     query = Query(workload=workload, machine=on, p=gpus)
+    check_placement(query)
     return job, accelerator_of(query), hops_of(query), fixed
 
 

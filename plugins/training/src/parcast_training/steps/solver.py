@@ -9,6 +9,7 @@ from parcast.errors import UnsupportedError
 from parcast.model import Parts
 from parcast_training.steps.asking import (
     accelerator_of,
+    check_placement,
     memory_at,
     step_at,
     too_large,
@@ -29,6 +30,7 @@ class Training:
         """Return why this cannot take a query: no accelerator, or too little of its memory."""
         try:
             accelerator = accelerator_of(query)
+            check_placement(query)
         except UnsupportedError as error:
             return str(error)
         job, memory = job_at(query), memory_at(query)
