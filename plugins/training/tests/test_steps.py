@@ -17,6 +17,7 @@ from parcast_training.steps.asking import step_at
 from parcast_training.steps.files import KIND
 from parcast_training.steps.formula import algebra
 from parcast_training.steps.job import Job
+from parcast_training.steps.kernels import Kernel, layer_kernels, rounding, seconds
 from parcast_training.steps.layout import Layout, layout_of
 from parcast_training.steps.memory import layer_activations, memory_of
 from parcast_training.steps.program import lower
@@ -207,3 +208,21 @@ def test_what_does_not_fit_is_refused_with_what_fits(registry):
         again = attrs.evolve(content, **fixed)
         evolved = attrs.evolve(query, workload=attrs.evolve(workload, content=again))
         assert Training().supports(evolved) is None
+
+
+def test_attention_is_in_16_bits_where_products_are_in_fewer(registry):
+    machine = registry.machine("gb200-nvl72")
+    job = read(precision="fp8", attention="flash", tp=1, pp=1, layers=1)
+    kernels = layer_kernels(job, layout_of(job, 1)).scores
+    times = {p: seconds(kernels, machine.accelerator, p) for p in ("bf16", "fp8", "fp4")}
+    assert times["fp4"] == times["fp8"] == times["bf16"]
+
+
+def test_products_are_done_in_whole_tiles_and_waves():
+    # NVIDIA, Matrix Multiplication Background User's Guide: 108 multiprocessors, 256 by 128
+    full = Kernel("full", 1.0, 1.0, rows=256 * 12, columns=128 * 9)
+    assert rounding(full, 108) == 1
+    more = Kernel("a tile more", 1.0, 1.0, rows=256 * 109, columns=128)
+    assert rounding(more, 108) == 2 * 108 / 109
+    assert rounding(Kernel("a part of a tile", 1.0, 1.0, rows=128, columns=128), 1) == 2
+    assert rounding(more, None) == 1

@@ -53,11 +53,16 @@ class LayerKernels:
 
 
 def seconds(kernels: Iterable[Kernel], rates: Rates, precision: str) -> float:
-    """Return how long kernels take, one after another."""
+    """Return how long kernels take, one after another.
+
+    Attention is computed in 16 bits where products are in fewer.
+    """
     total = 0.0
+    narrow = precision in {"fp8", "fp4"}
     for kernel in kernels:
+        used = "bf16" if narrow and kernel.kind == "attention" else precision
         flops = kernel.flops * rounding(kernel, rates.units)
-        launch = rates.seconds(flops, kernel.moved, precision=precision, kind=_kind(kernel))
+        launch = rates.seconds(flops, kernel.moved, precision=used, kind=_kind(kernel))
         total += kernel.count * float(launch)
     return total
 
