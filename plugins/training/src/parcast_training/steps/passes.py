@@ -142,11 +142,10 @@ class Passes:
         )
         return (layers, Work("head", self._head_product())) if last else (layers,)
 
-    def gradients_after(self) -> tuple[Segment, ...]:
-        """Return the reduction of all gradients of a stage's layers, after all passes."""
-        rings = self._reducing() if self.job.zero < 2 else ()
-        layers = self.layout.chunks * self.layout.chunk_layers
-        return (Repeat(layers, rings),) if rings else ()
+    def gradients_after(self, pieces: int) -> tuple[Segment, ...]:
+        """Return the reduction of the gradients of so many pieces of a stage, after all passes."""
+        rings = self._reducing() if self.job.zero < 2 and pieces else ()
+        return (Repeat(pieces * self.layout.chunk_layers, rings),) if rings else ()
 
     def ending(self, stage: int) -> tuple[Segment, ...]:
         """Return what ends a step on a stage: its embedding's gradients, and the optimizer."""

@@ -54,16 +54,26 @@ class Step:
         layout = self.layout
         first = stage == 0 and step.chunk == 0
         last = stage == layout.pp - 1 and step.chunk == layout.chunks - 1
-        return self._variant(step.kind, first=first, last=last, marked=self.is_marked(step))
+        return self._variant(step.kind, first=first, last=last, marked=self.is_marked(stage, step))
 
-    def is_marked(self, step: Pass) -> bool:
-        """Return whether a pass gathers weights or reduces gradients because of its place."""
+    def is_marked(self, stage: int, step: Pass) -> bool:
+        """Return whether a pass gathers weights or reduces gradients because of its place.
+
+        Gradients are reduced beside the last backward pass of all, that of the first stage's first
+        piece; all others are reduced when their stage has done its passes, so that no stage waits
+        for another one's reduction.
+        """
         job = self.job
         if step.kind == "F":
             return job.overlap_parameters and job.zero in {1, 2} and step.microbatch == 0
-        overlapped = job.overlap_gradients and job.zero < 2 and not self.zero_bubble
-        last = step.microbatch == self.layout.microbatches - 1
-        return step.kind == "B" and overlapped and last
+        last = step.microbatch == self.layout.microbatches - 1 and stage == step.chunk == 0
+        return step.kind == "B" and self.overlaps and last
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether a step's gradients are reduced beside its last backward pass."""
+        job = self.job
+        return job.overlap_gradients and job.zero < 2 and not self.zero_bubble
 
     @cached_property
     def _segments(self) -> dict[tuple[str, bool, bool, bool], tuple[Segment, ...]]:
@@ -109,10 +119,8 @@ class Step:
 
     def after(self, stage: int) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
         """Return what follows a stage's passes, before and after ends of tied weights agree."""
-        job = self.job
-        late = not job.overlap_gradients or self.zero_bubble
-        reduces = self.passes.gradients_after() if late else ()
-        return reduces, self.passes.ending(stage)
+        pieces = self.layout.chunks - (stage == 0 and self.overlaps)
+        return self.passes.gradients_after(pieces), self.passes.ending(stage)
 
     @property
     def tied_bytes(self) -> float:
