@@ -32,7 +32,7 @@ class Job:
     head_dim: Count | None = None  #: hidden / heads where not stated
     ffn: Count | None = None  #: width within the feed-forward part; 4 hidden where not stated
     gated: bool = False  #: two matrices up (SwiGLU), not one
-    vocabulary: Count = 51200
+    vocabulary: Count = 51200  #: rows of the embedding, as padded
     tied: bool = True  #: the embedding's weights are those of the output layer
     experts: Count = 1  #: feed-forward parts of a layer
     active: Count = 1  #: experts that a token goes to
