@@ -31,6 +31,7 @@ HOW_TO = [
     "goodput",
     "score",
     "scale",
+    "train",
 ]
 PAGES = [
     "agreement.md",

@@ -84,6 +84,8 @@ class Accelerator:
     memory: Annotated[float, Unit("B", positive=True)]  #: of one
     memory_bandwidth: Annotated[float, Unit("B/s", positive=True)]  #: of one: a peak
     rates: Rates  #: peaks, by precision
+    #: multiprocessors: each does whole tiles of a matrix product; not counted where not stated
+    units: Annotated[int, Whole(1)] | None = None
     efficiency: tuple[Efficiency, ...] = ()  #: of a kind and precision from 0 on, ascending
     links: AcceleratorLinks | None = None  #: between accelerators
 

@@ -1,11 +1,12 @@
-"""Training jobs recorded as tables of operations: what a run without stragglers would take."""
+"""Training jobs: steps of language models before they run, and recorded ones with stragglers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from parcast import Reader, hookimpl
+from parcast import KindEntry, Lowering, Reader, Resource, SolverEntry, hookimpl
 
 if TYPE_CHECKING:
     import typer
@@ -16,17 +17,73 @@ _READ = {
     ".csv": ("Operations of a training job, a row each.", r"\A(?=.*\bdp_rank\b).*\boptype\b"),
 }
 
+#: What describes a job before it runs.
+_JOBS = (
+    (".toml", "files:read_job", "A step of training.", r'(?m)^kind\s*=\s*"training"'),
+    (
+        ".json",
+        "files:read_job",
+        "A step of training, or the config.json of a model.",
+        r'"kind":\s*"training"|"num_hidden_layers":',
+    ),
+    (".sh", "megatron:read_arguments", "Arguments of Megatron-LM.", "--num-layers"),
+)
+
 
 @hookimpl
 def parcast_readers() -> Iterator[Reader]:
-    """Add tables of operations, which are read as traces."""
+    """Add tables of operations, which are read as traces, and jobs to be predicted."""
     for suffix, (summary, mark) in _READ.items():
         yield Reader(suffix, "parcast_training.trace:read_workload", summary, mark=mark)
+    for suffix, target, summary, mark in _JOBS:
+        yield Reader(suffix, f"parcast_training.steps.{target}", summary, mark=mark)
+
+
+@hookimpl
+def parcast_kinds() -> Iterator[KindEntry]:
+    """Add steps of training language models."""
+    yield KindEntry(
+        "training",
+        "parcast_training.steps.kind:TrainingJob",
+        "A step of training a language model.",
+    )
+
+
+@hookimpl
+def parcast_solvers() -> Iterator[SolverEntry]:
+    """Add the formula of a step."""
+    yield SolverEntry(
+        "training.step",
+        "training",
+        "parcast_training.steps.solver:Training",
+        "Roofline of kernels, rings of messages, the pipeline's schedule.",
+    )
+
+
+@hookimpl
+def parcast_lowerings() -> Iterator[Lowering]:
+    """Add steps as programs of their kernels and messages."""
+    yield Lowering(
+        "training",
+        "program",
+        "parcast_training.steps.program:lower",
+        "Each rank's kernels and messages, written out.",
+        on_request=True,
+    )
 
 
 @hookimpl
 def parcast_commands(app: typer.Typer) -> None:
-    """Add ``parcast goodput``."""
+    """Add ``parcast goodput`` and ``parcast training``."""
     from parcast_training.goodput import command
+    from parcast_training.steps.commands import training
 
     app.command(name="goodput")(command.goodput)
+    app.add_typer(training, name="training")
+
+
+@hookimpl
+def parcast_workloads() -> Iterator[Resource]:
+    """Add steps of two models whose times are published."""
+    for name in ("gpt-22b", "gpt-175b"):
+        yield Resource(name, files("parcast_training") / "workloads" / f"{name}.toml")

@@ -1,0 +1,1 @@
+"""Training steps of language models: from a configuration to time, memory and bottleneck."""

@@ -1,0 +1,141 @@
+"""``parcast training``: which layout of a job is fastest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from parcast.cli import output_option, print_json, print_table
+from parcast.errors import ParcastError, UnsupportedError
+from parcast.files import write_text
+from parcast.model import Machine, Query
+
+training = typer.Typer(help="Steps of training language models.", no_args_is_help=True)
+
+_HEAD = (
+    "time", "tp", "pp", "dp", "ep", "micro", "pieces", "schedule", "zero", "recompute", "memory",
+    "bubble", "exposed", "tokens/s", "MFU", "bottleneck",
+)  # fmt: skip
+
+
+@training.callback()
+def group() -> None:
+    """Steps of training language models."""
+
+
+@training.command()
+def plan(
+    context: typer.Context,
+    model: Annotated[str, typer.Argument(help="A training job: a file.")],
+    machine: Annotated[str, typer.Argument(help="A machine with accelerators: a name or a file.")],
+    *,
+    gpus: Annotated[int, typer.Option(min=1, help="Accelerators to use.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="What keeps this value in all layouts."),
+    ] = None,
+    best: Annotated[int, typer.Option(min=1, help="How many layouts to print.")] = 10,
+    output: Annotated[
+        Path | None, output_option("The best layout's arguments for Megatron-LM.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Rank all layouts of a training job by the time of a step.
+
+    Tensor, pipeline, data and expert parallel sizes, microbatches, schedules, sharding of the
+    optimizer and recomputation vary; the rest is the job's. Those that need more memory than an
+    accelerator has are left out.
+    """
+    from parcast_training.steps.megatron import arguments
+    from parcast_training.steps.plan import planned
+
+    registry = context.obj
+    workload, on = registry.workload(model), registry.machine(machine)
+    if workload.kind != "training":
+        raise UnsupportedError(
+            f"{workload.name} is of the kind {workload.kind!r}; a plan is of a 'training' job"
+        )
+    job, accelerator, hops, fixed = _asked(workload, on, gpus, settings or [])
+    result = planned(job, gpus, accelerator, hops, fixed=fixed, count=best)
+    if not result.best:
+        raise ParcastError(
+            f"no layout of {workload.name} on {gpus} accelerators fits: {result.possible} can be, "
+            f"and each needs more than {accelerator.memory / 1e9:g} GB; ask with more --gpus"
+            if result.possible
+            else f"no layout of {workload.name} on {gpus} accelerators can be: global_batch = "
+            f"{job.global_batch} has to be a multiple of the data-parallel size"
+        )
+    rows = [_row(choice, on, gpus) for choice in result.best]
+    if json:
+        counts = {"possible": result.possible, "fitting": result.fitting, "timed": result.timed}
+        print_json({"schema": 1, "workload": workload.name, "machine": on.name, "p": gpus,
+                    **counts, "layouts": rows})  # fmt: skip
+    else:
+        typer.echo(
+            f"{workload.name} on {gpus} accelerators of {on.name}: {result.possible:,} layouts can "
+            f"be, {result.fitting:,} of them fit, {result.timed:,} were timed by their schedule\n"
+        )
+        print_table(_head(rows), [_cells(row) for row in rows])
+    if output is not None:
+        write_text(output, " \\\n".join(arguments(result.best[0].job)) + "\n")
+
+
+def _asked(workload: Any, on: Machine, gpus: int, settings: list[str]) -> Any:
+    from parcast.comparison import split_assignment
+    from parcast_training.steps.asking import accelerator_of, check_placement, hops_of
+    from parcast_training.steps.job import fixed_values
+
+    job, fixed = fixed_values(workload, dict(map(split_assignment, settings)))
+    query = Query(workload=workload, machine=on, p=gpus)
+    check_placement(query)
+    return job, accelerator_of(query), hops_of(query), fixed
+
+
+def _row(choice: Any, on: Machine, gpus: int) -> dict[str, Any]:
+    from parcast_training.steps.solver import bottleneck, shares
+
+    job, layout, seconds = choice.job, choice.layout, choice.step.seconds
+    spent = shares(choice.step)
+    nodes = -(-gpus // on.accelerator.per_node) if on.accelerator else gpus
+    tokens = job.global_batch * job.sequence
+    cost = on.cost
+    peak = on.accelerator.rate(job.precision) * gpus if on.accelerator else 0.0
+    row = {
+        "seconds": seconds, "tp": layout.tp, "pp": layout.pp, "dp": layout.dp, "cp": layout.cp,
+        "ep": job.ep, "micro_batch": job.micro_batch, "interleave": layout.chunks,
+        "schedule": job.schedule, "zero": job.zero, "recompute": job.recompute, "sp": job.sp,
+        "memory_bytes": choice.memory.total,
+        "bubble_seconds": spent["bubble"],
+        "exposed_seconds": sum(s for name, s in spent.items() if name not in {"compute", "bubble"}),
+        "tokens_per_second": tokens / seconds,
+        "mfu": job.model_flops / seconds / peak,
+        "bottleneck": bottleneck(choice.step),
+    }  # fmt: skip
+    if cost.price is not None:
+        row["cost_per_million_tokens"] = cost.price * nodes * seconds / tokens * 1e6
+    if cost.power is not None:
+        row["joules_per_token"] = cost.power * nodes * seconds / tokens
+    return row
+
+
+def _head(rows: list[dict[str, Any]]) -> tuple[str, ...]:
+    titles = {"cost_per_million_tokens": "cost/M tokens", "joules_per_token": "J/token"}
+    return (*_HEAD, *(text for key, text in titles.items() if key in rows[0]))
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    from parcast.quantities import format_seconds
+
+    seconds = row["seconds"]
+    cells = (
+        format_seconds(seconds),
+        *(str(row[key]) for key in ("tp", "pp", "dp", "ep", "micro_batch", "interleave")),
+        row["schedule"], str(row["zero"]), row["recompute"],
+        f"{row['memory_bytes'] / 1e9:.1f} GB",
+        f"{row['bubble_seconds'] / seconds:.1%}", f"{row['exposed_seconds'] / seconds:.1%}",
+        f"{row['tokens_per_second']:,.0f}", f"{row['mfu']:.1%}", row["bottleneck"],
+    )  # fmt: skip
+    prices = [f"{row[k]:.4g}" for k in ("cost_per_million_tokens", "joules_per_token") if k in row]
+    return (*cells, *prices)

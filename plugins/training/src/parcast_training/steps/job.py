@@ -1,0 +1,182 @@
+"""The kind ``training``: a language model, its batch, and how it is laid out over accelerators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import attrs
+
+from parcast.errors import InvalidPointError, UnknownNameError, did_you_mean
+from parcast.files import structure
+from parcast.model import Query, Workload
+from parcast.quantities import Whole
+
+Recompute = Literal["none", "selective", "full"]
+Schedule = Literal["1f1b", "interleaved", "zero-bubble"]
+Count = Annotated[int, Whole(1)]
+Flag = Annotated[int, Whole(0)]
+
+#: Bytes of a number that kernels compute with.
+BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 2, "fp4": 2}
+
+
+@attrs.frozen(kw_only=True)
+class Job:
+    """A step of training a language model (a decoder) on p accelerators."""
+
+    layers: Count  #: transformer layers
+    hidden: Count  #: width of a token
+    heads: Count  #: of attention
+    kv_heads: Count | None = None  #: of keys and values; as many as ``heads`` where not stated
+    head_dim: Count | None = None  #: hidden / heads where not stated
+    ffn: Count | None = None  #: width within the feed-forward part; 4 hidden where not stated
+    gated: bool = False  #: two matrices up (SwiGLU), not one
+    vocabulary: Count = 51200  #: rows of the embedding, as padded
+    tied: bool = True  #: the embedding's weights are those of the output layer
+    experts: Count = 1  #: feed-forward parts of a layer
+    active: Count = 1  #: experts that a token goes to
+    sequence: Count  #: tokens of a sample
+    #: of matrix products; norms and activations are in 16 bits
+    precision: Literal["bf16", "fp16", "fp8", "fp4", "tf32", "fp32"] = "bf16"
+    #: flash: scores stay within a kernel, masked ones are skipped; unfused: they go by memory
+    attention: Literal["flash", "unfused"] = "flash"
+    dropout: bool = False  #: after the scores and both parts of a layer
+    gradients: Literal["fp32", "16-bit"] = "fp32"  #: as they are added up and reduced
+    global_batch: Count  #: samples of a step
+    micro_batch: Count = 1  #: samples that go through a stage at once
+    tp: Count = 1  #: tensor parallel
+    sp: Flag = 0  #: 1: norms and dropout are split over the tensor-parallel group as well
+    pp: Count = 1  #: pipeline stages
+    interleave: Count = 1  #: pieces of the model that each stage has
+    schedule: Schedule = "1f1b"  #: interleaved where ``interleave`` is above 1
+    cp: Count = 1  #: context parallel: the sequence is split
+    ep: Count = 1  #: expert parallel: within the data-parallel group
+    dp: Count | None = None  #: data parallel; what is left of p where not stated
+    zero: Flag = 0  #: split over the data-parallel group: 1 optimizer, 2 gradients, 3 weights too
+    recompute: Recompute = "none"  #: of activations, in the backward pass
+    overlap_gradients: bool = True  #: their reduction runs beside the backward pass
+    overlap_parameters: bool = False  #: their gathering runs beside the forward pass
+    overlap_tensor: bool = (
+        True  #: in the backward pass, tensor-parallel communication beside products
+    )
+
+    def uses(self, query: Query) -> dict[str, bool]:  # noqa: ARG002  (as kinds have it)
+        """Return what a step needs of a machine."""
+        return {"messages": True}
+
+    def work(self, query: Query) -> dict[str, float]:
+        """Return the samples of a step, so that layouts of one batch are ranked together."""
+        return {"samples": float(job_at(query).global_batch)}
+
+    @property
+    def dim(self) -> int:
+        """Width of a head."""
+        return self.head_dim or max(1, self.hidden // self.heads)
+
+    @property
+    def query_width(self) -> int:
+        """Width of all heads."""
+        return self.heads * self.dim
+
+    @property
+    def kv_width(self) -> int:
+        """Width of all keys, which is that of all values."""
+        return (self.kv_heads or self.heads) * self.dim
+
+    @property
+    def ffn_width(self) -> int:
+        """Width within a feed-forward part."""
+        return self.ffn or 4 * self.hidden
+
+    @property
+    def ups(self) -> int:
+        """Matrices up in a feed-forward part."""
+        return 2 if self.gated else 1
+
+    @property
+    def attention_weights(self) -> int:
+        """Weights of a layer's attention, norms and biases left out."""
+        return self.hidden * (2 * self.query_width + 2 * self.kv_width)
+
+    @property
+    def ffn_weights(self) -> int:
+        """Weights of one feed-forward part."""
+        return (self.ups + 1) * self.hidden * self.ffn_width
+
+    @property
+    def weights(self) -> int:
+        """Weights of the model, norms and biases left out."""
+        layer = self.attention_weights + self.experts * self.ffn_weights
+        return self.layers * layer + (1 if self.tied else 2) * self.vocabulary * self.hidden
+
+    @property
+    def model_flops(self) -> float:
+        """Floating-point operations of a step's model, nothing recomputed, attention in full.
+
+        Three times those of the forward pass (arXiv 2205.05198, appendix A).
+        """
+        tokens = self.global_batch * self.sequence
+        layer = 2 * (self.attention_weights + self.active * self.ffn_weights)
+        layer += 4 * self.sequence * self.query_width
+        return 3.0 * tokens * (self.layers * layer + 2 * self.hidden * self.vocabulary)
+
+
+def parameters_of(job: Job) -> dict[str, Any]:
+    """Return what of a job ``--set`` takes: its whole numbers."""
+    values = attrs.asdict(job)
+    return {name: v for name, v in values.items() if isinstance(v, int) and not isinstance(v, bool)}
+
+
+def with_parameters(workload: Workload) -> Workload:
+    """Return a workload whose job's whole numbers are parameters."""
+    parameters = parameters_of(workload.content)
+    return attrs.evolve(workload, parameters={**parameters, **workload.parameters})
+
+
+def job_at(query: Query) -> Job:
+    """Return the job with what is set.
+
+    Raises
+    ------
+    InvalidPointError
+        If a value is no whole number, or too small.
+    """
+    job: Job = query.workload.content
+    fields = attrs.fields_dict(attrs.resolve_types(Job))
+    changed: dict[str, Any] = {}
+    for name, value in query.parameters.items():
+        if name not in fields:
+            continue
+        least = 0 if name in {"sp", "zero"} else 1
+        if value != int(value) or value < least:
+            raise InvalidPointError(
+                f"workload {query.workload.name!r}, {name}={value:g}: must be a whole number, "
+                f"{least} or more"
+            )
+        changed[name] = int(value)
+    return attrs.evolve(job, **changed) if changed else job
+
+
+def fixed_values(workload: Workload, settings: Mapping[str, str]) -> tuple[Job, dict[str, Any]]:
+    """Return the job with what is set, and what is set by name.
+
+    Raises
+    ------
+    UnknownNameError
+        If a job has no such key.
+    FileError
+        If a value is not of its kind.
+    """
+    job: Job = workload.content
+    names = list(attrs.fields_dict(Job))
+    values: dict[str, Any] = {}
+    for name, text in settings.items():
+        if name not in names:
+            hint = did_you_mean(name, names) or f" Known: {', '.join(names)}."
+            raise UnknownNameError(f"a training job has no {name!r}.{hint}")
+        spelt: Any = {"true": True, "false": False}.get(text, text)
+        values[name] = int(text) if text.isdigit() else spelt
+    stated = {name: value for name, value in attrs.asdict(job).items() if value is not None}
+    changed = structure({**stated, **values}, Job, "--set", "")
+    return changed, values

@@ -1,0 +1,202 @@
+"""Kernels of a layer on one rank: their operations, the bytes they move, and their times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Protocol
+
+from parcast_training.steps.job import BYTES, Job
+from parcast_training.steps.layout import Layout
+from parcast_training.steps.memory import embedding_weights, gradient_bytes, layer_weights
+
+#: Bytes of an activation.
+_HALF = 2
+
+#: Rows and columns of a result that one multiprocessor computes at a time.
+_TILE = (256, 128)
+
+
+class Rates(Protocol):
+    """What times kernels: the accelerator of a machine."""
+
+    @property
+    def units(self) -> int | None:
+        """Multiprocessors, if they are stated."""
+
+    def seconds(self, flops: float, bytes: float, *, precision: str, kind: str) -> float:  # noqa: A002
+        """Return the seconds of a kernel, by its roofline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One launch, or several alike."""
+
+    name: str
+    flops: float  #: of one
+    moved: float  #: bytes of one
+    kind: str = "gemm"  #: gemm, attention, or memory, which computes next to nothing
+    count: float = 1
+    rows: float = 0  #: of a matrix product's result
+    columns: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LayerKernels:
+    """A layer's kernels for a microbatch, by pass."""
+
+    forward: tuple[Kernel, ...]
+    scores: tuple[Kernel, ...]  #: those of ``forward`` that selective recomputation repeats
+    inputs: tuple[Kernel, ...]  #: backward, gradients of inputs
+    weights: tuple[Kernel, ...]  #: backward, gradients of weights
+
+
+def seconds(kernels: Iterable[Kernel], rates: Rates, precision: str) -> float:
+    """Return how long kernels take, one after another.
+
+    Attention is computed in 16 bits where products are in fewer.
+    """
+    total = 0.0
+    narrow = precision in {"fp8", "fp4"}
+    for kernel in kernels:
+        used = "bf16" if narrow and kernel.kind == "attention" else precision
+        flops = kernel.flops * rounding(kernel, rates.units)
+        launch = rates.seconds(flops, kernel.moved, precision=used, kind=_kind(kernel))
+        total += kernel.count * float(launch)
+    return total
+
+
+def rounding(kernel: Kernel, units: int | None) -> float:
+    """Return how much more a matrix product computes than it has to, 1 or more.
+
+    Its result is computed in tiles of 256 by 128, one on each multiprocessor, in waves; the last
+    tiles and the last wave are done in full (NVIDIA, Matrix Multiplication Background User's
+    Guide: tile quantization and wave quantization).
+    """
+    if units is None or not kernel.rows:
+        return 1.0
+    tiles = ceil(kernel.rows / _TILE[0]) * ceil(kernel.columns / _TILE[1])
+    computed = ceil(tiles / units) * units * _TILE[0] * _TILE[1]
+    return computed / (kernel.rows * kernel.columns)
+
+
+def _kind(kernel: Kernel) -> str:
+    return "gemm" if kernel.kind == "memory" else kernel.kind
+
+
+def layer_kernels(job: Job, layout: Layout) -> LayerKernels:
+    """Return the kernels of a layer on one rank, for one microbatch."""
+    tokens = job.micro_batch * job.sequence / layout.cp
+    attention = _attention(job, layout, tokens)
+    products = _products(job, layout, tokens)
+    streams = _memory_bound(job, layout, tokens)
+    return LayerKernels(
+        forward=(*products, *attention, *streams),
+        scores=attention,
+        inputs=(
+            *(_turned(kernel, "inputs") for kernel in products),
+            *(_gradient(kernel) for kernel in attention),
+            *streams,
+            *streams,
+        ),
+        weights=tuple(_turned(kernel, "weights") for kernel in products),
+    )
+
+
+def _turned(kernel: Kernel, of: str) -> Kernel:
+    """Return the product for the gradient of a product's inputs or weights: as many operations."""
+    inner = kernel.flops / 2 / kernel.rows / kernel.columns
+    rows = kernel.rows if of == "inputs" else inner
+    columns = inner if of == "inputs" else kernel.columns
+    return replace(kernel, name=f"{kernel.name} {of}", rows=rows, columns=columns)
+
+
+#: The backward pass of an attention kernel, for one forward: its operations and its bytes. Flash
+#: attention computes the scores once more, five products for two (arXiv 2205.14135); a dropout
+#: reads gradient and mask, and a softmax gradient and result.
+_BACKWARD = {"flash": (2.5, 2.0), "softmax": (1.0, 1.5), "scores' dropout": (1.0, 1.0)}
+
+
+def _gradient(kernel: Kernel) -> Kernel:
+    """Return the backward pass of an attention kernel."""
+    flops, moved = _BACKWARD.get(kernel.name, (2.0, 2.0))
+    name = f"{kernel.name} backward"
+    return Kernel(name, flops * kernel.flops, moved * kernel.moved, kernel.kind)
+
+
+def _product(name: str, m: float, k: float, n: float, width: int, count: float = 1) -> Kernel:
+    moved = width * (m * k + k * n + m * n)
+    return Kernel(name, 2 * m * k * n, moved, count=count, rows=m, columns=n)
+
+
+def _products(job: Job, layout: Layout, tokens: float) -> tuple[Kernel, ...]:
+    width, t, h = BYTES[job.precision], layout.tp, job.hidden
+    out = (job.query_width + 2 * job.kv_width) / t
+    sent = tokens * job.active * job.ep / job.experts  # to each expert
+    experts = job.experts / job.ep
+    return (
+        _product("qkv", tokens, h, out, width),
+        _product("projection", tokens, job.query_width / t, h, width),
+        _product("up", sent, h, job.ups * job.ffn_width / t, width, experts),
+        _product("down", sent, job.ffn_width / t, h, width, experts),
+    )
+
+
+def _attention(job: Job, layout: Layout, tokens: float) -> tuple[Kernel, ...]:
+    width = tokens * job.query_width / layout.tp
+    kv = tokens * job.kv_width / layout.tp
+    flops = 2 * job.sequence * width
+    if job.attention == "flash":  # causal: half of the scores
+        return (Kernel("flash", flops, _HALF * 2 * (width + kv), "attention"),)
+    scores = tokens * job.sequence * job.heads / layout.tp
+    mask = 1 if job.dropout else 0
+    softmax = Kernel("softmax", 0, 2 * _HALF * scores, "memory")
+    dropout = (Kernel("scores' dropout", 0, (2 * _HALF + mask) * scores, "memory"),) if mask else ()
+    return (
+        Kernel("scores", flops, _HALF * (width + kv + scores), "attention"),
+        softmax,
+        *dropout,
+        Kernel("values", flops, _HALF * (width + kv + scores), "attention"),
+    )
+
+
+def _memory_bound(job: Job, layout: Layout, tokens: float) -> tuple[Kernel, ...]:
+    split = layout.tp if job.sp else 1
+    row, mask = tokens * job.hidden / split, 1 if job.dropout else 0
+    inner = tokens * job.active * job.ffn_width / layout.tp
+    return (
+        Kernel("norm", 0, 2 * _HALF * row, "memory", 2),
+        Kernel("residual", 0, (3 * _HALF + mask) * row, "memory", 2),
+        Kernel("activation", 0, _HALF * (job.ups + 1) * inner, "memory"),
+    )
+
+
+def embedding_kernels(job: Job, layout: Layout) -> tuple[Kernel, ...]:
+    """Return what the first stage does before its layers, forward or backward."""
+    tokens = job.micro_batch * job.sequence / layout.cp
+    return (Kernel("embedding", 0, 2 * _HALF * tokens * job.hidden, "memory"),)
+
+
+def head_kernels(job: Job, layout: Layout) -> tuple[tuple[Kernel, ...], tuple[Kernel, ...]]:
+    """Return what the last stage does after its layers: forward, and one product backward."""
+    tokens = job.micro_batch * job.sequence / layout.cp
+    words = job.vocabulary / layout.tp
+    product = _product("logits", tokens, job.hidden, words, _HALF)
+    loss = Kernel("loss", 0, (_HALF + 4 + 4) * tokens * words, "memory")
+    return (product, loss), (product,)
+
+
+def optimizer_kernel(job: Job, layout: Layout, stage: int) -> Kernel:
+    """Return Adam's update: each weight's gradient, master and moments by memory.
+
+    Gradients are read twice, for their norm and for the update, and set to 0 once.
+    """
+    dense, expert = layer_weights(job, layout)
+    layers, group = layout.chunks * layout.chunk_layers, layout.dp * layout.cp
+    shared = layers * dense + embedding_weights(job, layout, stage)
+    weights = shared + layers * expert
+    updated = shared / group + layers * expert / (group / job.ep) if job.zero else weights
+    width = gradient_bytes(job)
+    moved = updated * (2 * width + 24 + _HALF) + weights * width
+    return Kernel("optimizer", 0, moved, "memory")

@@ -1,0 +1,18 @@
+"""The kind ``training`` as files and solvers see it."""
+
+from __future__ import annotations
+
+import attrs
+
+from parcast.model import Query
+from parcast_training.steps.job import Job, job_at
+from parcast_training.steps.layout import layout_of
+
+
+@attrs.frozen(kw_only=True)
+class TrainingJob(Job):
+    """A step of training a language model (a decoder) on p accelerators."""
+
+    def check(self, query: Query) -> None:
+        """Refuse a layout that cannot be, with the nearest that can."""
+        layout_of(job_at(query), query.p)

@@ -1,0 +1,167 @@
+"""Arguments of Megatron-LM, from a job and as a job."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from parcast.errors import FileError
+from parcast.files import read_text, workload_from_data
+from parcast.model import Workload
+from parcast_training.steps.files import KIND
+from parcast_training.steps.job import Job, with_parameters
+
+#: What arguments with a number say.
+_NUMBERS = {
+    "num-layers": "layers",
+    "hidden-size": "hidden",
+    "num-attention-heads": "heads",
+    "num-query-groups": "kv_heads",
+    "kv-channels": "head_dim",
+    "ffn-hidden-size": "ffn",
+    "vocab-size": "vocabulary",
+    "padded-vocab-size": "vocabulary",
+    "num-experts": "experts",
+    "moe-router-topk": "active",
+    "seq-length": "sequence",
+    "global-batch-size": "global_batch",
+    "micro-batch-size": "micro_batch",
+    "tensor-model-parallel-size": "tp",
+    "pipeline-model-parallel-size": "pp",
+    "context-parallel-size": "cp",
+    "expert-model-parallel-size": "ep",
+}
+
+#: What arguments without one say.
+_FLAGS: dict[str, tuple[str, Any]] = {
+    "swiglu": ("gated", True),
+    "untie-embeddings-and-output-weights": ("tied", False),
+    "bf16": ("precision", "bf16"),
+    "fp16": ("precision", "fp16"),
+    "sequence-parallel": ("sp", 1),
+    "use-distributed-optimizer": ("zero", 1),
+    "overlap-grad-reduce": ("overlap_gradients", True),
+    "overlap-param-gather": ("overlap_parameters", True),
+    "recompute-activations": ("recompute", "selective"),
+    "use-flash-attn": ("attention", "flash"),
+}
+
+#: How many pieces a stage has, or layers a piece.
+_PIECES = {
+    "num-layers-per-virtual-pipeline-stage",
+    "num-virtual-stages-per-pipeline-rank",
+}
+
+#: An argument, with its value behind an equals sign or as the next word.
+_ARGUMENT = re.compile(r"^--([a-z][a-z0-9-]*)(?:=(.*))?$", re.DOTALL)
+
+
+def read_arguments(path: Path) -> Workload:
+    """Return the job that the arguments of Megatron-LM in a script or a text describe.
+
+    What is no argument is passed over, as a shell script has it; a variable is refused.
+    """
+    text = re.sub(r"(?m)(^|\s)#[^\n]*", r"\1", read_text(path).replace("\\\n", " "))
+    try:
+        words = shlex.split(text.replace("(", " ").replace(")", " "))
+    except ValueError as error:
+        raise FileError(f"{path}: no arguments as a shell reads them: {error}") from None
+    settings: dict[str, str] = {}
+    for at, word in enumerate(words):
+        if match := _ARGUMENT.match(word):
+            behind = words[at + 1] if at + 1 < len(words) else ""
+            settings[match[1]] = match[2] or ("true" if behind.startswith("--") else behind)
+    return _job(path, settings)
+
+
+def _job(path: Path, settings: Mapping[str, str]) -> Workload:
+    """Return the job of named settings."""
+    data: dict[str, Any] = {"name": path.stem, "kind": "training", "overlap_gradients": False}
+    virtual: dict[str, int] = {}
+    for name, value in settings.items():
+        argument = f"--{name}"
+        if name in _NUMBERS:
+            data[_NUMBERS[name]] = _whole(path, argument, value)
+        elif name in _FLAGS:
+            key, meaning = _FLAGS[name]
+            data[key] = meaning
+        elif name == "fp8-format":
+            data["precision"] = "fp8"
+        elif name == "recompute-granularity":
+            data["recompute"] = value
+        elif name in {"attention-dropout", "hidden-dropout"}:
+            data["dropout"] = data.get("dropout", False) or value not in {"0", "0.0"}
+        elif name in _PIECES:
+            virtual[name] = _whole(path, argument, value)
+    for key, name in (
+        ("layers", "num-layers"), ("hidden", "hidden-size"), ("heads", "num-attention-heads"),
+        ("sequence", "seq-length"), ("global_batch", "global-batch-size"),
+    ):  # fmt: skip
+        if key not in data:
+            raise FileError(f"{path}: no --{name}, which a training step needs; add it")
+    _interleave(data, virtual)
+    return with_parameters(workload_from_data(data, str(path), {"training": KIND}, path.stem))
+
+
+def _interleave(data: dict[str, Any], virtual: dict[str, int]) -> None:
+    pieces = virtual.get("num-virtual-stages-per-pipeline-rank", 1)
+    if layers := virtual.get("num-layers-per-virtual-pipeline-stage"):
+        pieces = max(1, data["layers"] // data.get("pp", 1) // layers)
+    if pieces > 1:
+        data |= {"interleave": pieces, "schedule": "interleaved"}
+
+
+def _whole(path: Path, name: str, value: str) -> int:
+    if not value.isdigit():
+        spelt = value or "nothing"
+        raise FileError(f"{path}: {name} {spelt} is no whole number; write it out")
+    return int(value)
+
+
+def arguments(job: Job) -> list[str]:
+    """Return the arguments of Megatron-LM for a job."""
+    lines = [
+        f"--num-layers {job.layers}",
+        f"--hidden-size {job.hidden}",
+        f"--num-attention-heads {job.heads}",
+        f"--ffn-hidden-size {job.ffn_width}",
+        f"--seq-length {job.sequence}",
+        f"--global-batch-size {job.global_batch}",
+        f"--micro-batch-size {job.micro_batch}",
+        f"--tensor-model-parallel-size {job.tp}",
+        f"--pipeline-model-parallel-size {job.pp}",
+        f"--context-parallel-size {job.cp}",
+    ]
+    if job.kv_heads and job.kv_heads != job.heads:
+        lines += ["--group-query-attention", f"--num-query-groups {job.kv_heads}"]
+    if job.experts > 1:
+        lines += [
+            f"--num-experts {job.experts}",
+            f"--moe-router-topk {job.active}",
+            f"--expert-model-parallel-size {job.ep}",
+        ]
+    if job.interleave > 1:
+        layers = job.layers // job.pp // job.interleave
+        lines.append(f"--num-layers-per-virtual-pipeline-stage {layers}")
+    if job.recompute == "full":
+        lines += ["--recompute-granularity full", "--recompute-method uniform"]
+    elif job.recompute == "selective":
+        lines.append("--recompute-granularity selective")
+    flags = {
+        "swiglu": job.gated,
+        "untie-embeddings-and-output-weights": not job.tied,
+        "bf16": job.precision in {"bf16", "fp8"},
+        "fp16": job.precision == "fp16",
+        "sequence-parallel": bool(job.sp),
+        "use-distributed-optimizer": job.zero >= 1,
+        "overlap-grad-reduce": job.overlap_gradients,
+        "overlap-param-gather": job.overlap_parameters and job.zero >= 1,
+        "use-flash-attn": job.attention == "flash",
+    }
+    lines += [f"--{name}" for name, on in flags.items() if on]
+    if job.precision == "fp8":
+        lines.append("--fp8-format hybrid")
+    return lines

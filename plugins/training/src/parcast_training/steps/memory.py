@@ -1,0 +1,115 @@
+"""Bytes that a rank holds: weights, gradients, optimizer and activations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from parcast_training.steps.job import Job
+from parcast_training.steps.layout import Layout
+
+#: Master weights and both moments of Adam in 32 bits (arXiv 1910.02054, section 3.1).
+_OPTIMIZER = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes of the fullest rank."""
+
+    weights: float
+    gradients: float
+    optimizer: float
+    activations: float
+
+    @property
+    def total(self) -> float:
+        """All of them."""
+        return self.weights + self.gradients + self.optimizer + self.activations
+
+
+def memory_of(job: Job, layout: Layout) -> Memory:
+    """Return what the fullest rank of a step holds.
+
+    Activations are those of arXiv 2205.05198, sections 4.1 to 5 (equations 1 to 6), for other
+    widths than 4 hidden as well; buffers of communication and fragmentation are left out.
+    """
+    stages = {0, layout.pp - 1}
+    return max((_of_stage(job, layout, stage) for stage in stages), key=lambda m: m.total)
+
+
+def layer_weights(job: Job, layout: Layout) -> tuple[float, float]:
+    """Return the weights of a layer on a rank: those of all, and those of its experts.
+
+    A model without experts has none of the second sort.
+    """
+    dense = job.attention_weights / layout.tp
+    parts = job.ffn_weights / layout.tp
+    return (dense + parts, 0.0) if job.experts == 1 else (dense, job.experts / job.ep * parts)
+
+
+def embedding_weights(job: Job, layout: Layout, stage: int) -> float:
+    """Return the weights of embedding and output layer on a rank of a stage."""
+    table = job.vocabulary * job.hidden / layout.tp
+    ends = (stage == 0) + (stage == layout.pp - 1)
+    return table * (1 if job.tied else ends) if ends else 0.0
+
+
+def gradient_bytes(job: Job) -> int:
+    """Return the bytes of a gradient."""
+    return 4 if job.gradients == "fp32" or job.precision in {"fp32", "tf32"} else 2
+
+
+def weight_bytes(job: Job) -> int:
+    """Return the bytes of a weight that kernels read."""
+    return 4 if job.precision in {"fp32", "tf32"} else 2
+
+
+def _of_stage(job: Job, layout: Layout, stage: int) -> Memory:
+    dense, expert = layer_weights(job, layout)
+    layers = layout.chunks * layout.chunk_layers
+    shared = layers * dense + embedding_weights(job, layout, stage)
+    experts = layers * expert
+    splits = layout.dp * layout.cp, layout.dp * layout.cp / job.ep
+
+    def bytes_of(width: int, least: int) -> float:
+        if job.zero < least:
+            return width * (shared + experts)
+        return width * (shared / splits[0] + experts / splits[1])
+
+    return Memory(
+        weights=bytes_of(weight_bytes(job), 3),
+        gradients=bytes_of(gradient_bytes(job), 2),
+        optimizer=bytes_of(_OPTIMIZER - (4 if weight_bytes(job) == 4 else 0), 1),
+        activations=_activations(job, layout, stage),
+    )
+
+
+def _activations(job: Job, layout: Layout, stage: int) -> float:
+    tokens = job.micro_batch * job.sequence / layout.cp
+    chunk = tokens * layer_activations(job, layout) * layout.chunk_layers
+    total = chunk * _in_flight(layout, stage)
+    if stage == layout.pp - 1:  # logits in 32 bits
+        total += 4 * tokens * job.vocabulary / layout.tp
+    return total
+
+
+def layer_activations(job: Job, layout: Layout) -> float:
+    """Return the bytes for each token that a layer keeps for its backward pass."""
+    h, mask = job.hidden, 1 if job.dropout else 0
+    split = layout.tp if job.sp else 1
+    if job.recompute == "full":
+        return 2 * h / split
+    whole = (8 + 2 * mask) * h / split  # inputs of two norms and of two parts; masks
+    ffn = 2 * (job.ups + 1) * job.ffn_width * job.active
+    parts = (2 * job.query_width * 2 + 4 * job.kv_width + ffn) / layout.tp
+    scores = 0.0
+    if job.attention == "unfused" and job.recompute == "none":
+        scores = (2 + 3 * mask) * job.heads * job.sequence / layout.tp
+    return whole + parts + scores
+
+
+def _in_flight(layout: Layout, stage: int) -> float:
+    """Return how many pieces of how many microbatches a stage holds at most at once."""
+    pp, v, m = layout.pp, layout.chunks, layout.microbatches
+    if v == 1:
+        return min(pp - stage, m)
+    return min(2 * (pp - stage - 1) + (v - 1) * pp + 1, m * v)

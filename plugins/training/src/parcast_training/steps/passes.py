@@ -1,0 +1,297 @@
+"""Forward and backward passes of a piece of the model on one rank, as segments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from parcast_training.steps.exchanges import Members, dealt, members, scattered, summed
+from parcast_training.steps.job import BYTES, Job
+from parcast_training.steps.kernels import (
+    Kernel,
+    LayerKernels,
+    Rates,
+    embedding_kernels,
+    head_kernels,
+    layer_kernels,
+    optimizer_kernel,
+    seconds,
+)
+from parcast_training.steps.layout import Layout
+from parcast_training.steps.memory import (
+    embedding_weights,
+    gradient_bytes,
+    layer_weights,
+    weight_bytes,
+)
+from parcast_training.steps.segments import Hop, Hops, Repeat, Ring, Segment, Work, beside
+
+
+@dataclass(frozen=True)
+class Passes:
+    """What a job's ranks do, by pass; equal arguments give equal segments."""
+
+    job: Job
+    layout: Layout
+    rates: Rates
+    hops: Hops
+    per_node: int  #: ranks of a node
+
+    def messages(self, stride: int, size: float) -> Hop:
+        """Return what a message costs to a rank so far away."""
+        return self.hops(0, stride, size)
+
+    @cached_property
+    def tensor(self) -> Members:
+        """The tensor-parallel group."""
+        return members("tensor parallel", "tp", 1, self.layout.tp, self.per_node)
+
+    @cached_property
+    def context(self) -> Members:
+        """The context-parallel group."""
+        stride = self.layout.tp
+        return members("context parallel", "cp", stride, self.layout.cp, self.per_node)
+
+    @cached_property
+    def expert(self) -> Members:
+        """The expert-parallel group."""
+        stride = self.layout.tp * self.layout.cp
+        return members("expert parallel", "ep", stride, self.job.ep, self.per_node)
+
+    @cached_property
+    def data(self) -> Members:
+        """Ranks with the same weights: data and context parallel together."""
+        size = self.layout.cp * self.layout.dp
+        return members("gradients", "dp", self.layout.tp, size, self.per_node)
+
+    @cached_property
+    def replicas(self) -> Members:
+        """Ranks with the same experts."""
+        stride = self.layout.tp * self.layout.cp * self.job.ep
+        size = self.layout.dp // self.job.ep
+        return members("gradients", "dp / ep", stride, size, self.per_node)
+
+    @cached_property
+    def kernels(self) -> LayerKernels:
+        """The kernels of a layer."""
+        return layer_kernels(self.job, self.layout)
+
+    def time(self, kernels: tuple[Kernel, ...], precision: str = "") -> float:
+        """Return how long kernels take."""
+        return seconds(kernels, self.rates, precision or self.job.precision)
+
+    def forward(self, *, first: bool, last: bool, gathers: bool) -> tuple[Segment, ...]:
+        """Return a microbatch's forward pass through a piece.
+
+        Parameters
+        ----------
+        first, last
+            Whether the piece begins with the embedding, ends in the output layer.
+        gathers
+            Whether weights are gathered beside it, after the optimizer of the step before.
+        """
+        job = self.job
+        gather = self._gathering() if gathers or job.zero == 3 else ()
+        overlap = job.overlap_parameters
+        work = self.time(self.kernels.forward)
+        body = (*self._context(), *self._tensor_forward(), *self._experts())
+        layers = self._layers(work, gather, (), body, overlap=overlap)
+        before = self._embedding() if first else ()
+        if not last:
+            return (*before, *layers)
+        head = self.time(head_kernels(job, self.layout)[0], self._head_precision())
+        return (*before, *layers, Work("head", head))
+
+    def backward(
+        self, *, first: bool, last: bool, reduces: bool, weights: bool = True
+    ) -> tuple[Segment, ...]:
+        """Return a microbatch's backward pass through a piece.
+
+        Parameters
+        ----------
+        first, last
+            Whether the piece begins with the embedding, ends in the output layer.
+        reduces
+            Whether gradients are reduced, as with a step's last microbatch.
+        weights
+            Whether those of weights are computed as well, not only those of inputs.
+        """
+        job, kernels = self.job, self.kernels
+        work = self.time(kernels.inputs) + (self.time(kernels.weights) if weights else 0.0)
+        body: tuple[Segment, ...] = (*self._context(2), *self._experts())
+        if job.recompute == "full":
+            work += self.time(kernels.forward)
+            body += (*self._context(), *self._tensor_forward(), *self._experts())
+        elif job.recompute == "selective" and job.attention == "unfused":
+            work += self.time(kernels.scores)
+        reduce = self._reducing() if reduces or job.zero >= 2 else ()
+        gather = self._gathering() if job.zero == 3 else ()
+        tensor, hidden = self._tensor_backward()
+        layers = self._layers(
+            work - hidden, gather, reduce, (*tensor, *body), overlap=job.overlap_gradients
+        )
+        before: tuple[Segment, ...] = ()
+        if last:
+            before = (Work("head", self._head_backward(weights=weights)),)
+        return (*before, *layers, *(self._embedding() if first else ()))
+
+    def weight_gradients(self, *, last: bool) -> tuple[Segment, ...]:
+        """Return what a zero-bubble schedule puts off: gradients of a piece's weights."""
+        layers = Repeat(
+            self.layout.chunk_layers, (Work("kernels", self.time(self.kernels.weights)),)
+        )
+        return (layers, Work("head", self._head_product())) if last else (layers,)
+
+    def gradients_after(self, pieces: int) -> tuple[Segment, ...]:
+        """Return the reduction of the gradients of so many pieces of a stage, after all passes."""
+        rings = self._reducing() if self.job.zero < 2 and pieces else ()
+        return (Repeat(pieces * self.layout.chunk_layers, rings),) if rings else ()
+
+    def ending(self, stage: int) -> tuple[Segment, ...]:
+        """Return what ends a step on a stage: its embedding's gradients, and the optimizer."""
+        job, layout = self.job, self.layout
+        words = embedding_weights(job, layout, stage)
+        update = (Work("optimizer", self.time((optimizer_kernel(job, layout, stage),), "")),)
+        ends: tuple[Segment, ...] = ()
+        if words:
+            size = words * gradient_bytes(job)
+            reduce = scattered if job.zero else summed
+            ends = reduce(self.data, size, self.messages)
+        if job.zero in {1, 2}:
+            gathered = () if job.overlap_parameters else self._gathering()
+            layers = layout.chunks * layout.chunk_layers
+            after: tuple[Segment, ...] = (Repeat(layers, gathered),) if gathered else ()
+            if words:
+                after += scattered(self._gathered, words * weight_bytes(job), self.messages)
+            return (*ends, *update, *after)
+        return (*ends, *update)
+
+    def between(self) -> float:
+        """Return the bytes that go from a stage to the next."""
+        job, layout = self.job, self.layout
+        split = layout.tp if job.sp else 1
+        return 2 * job.micro_batch * job.sequence / layout.cp * job.hidden / split
+
+    @property
+    def _gathered(self) -> Members:
+        near = self.data
+        return Members("parameters", near.stride, near.near, near.far)
+
+    def _layers(
+        self,
+        work: float,
+        gather: tuple[Ring, ...],
+        reduce: tuple[Ring, ...],
+        body: tuple[Segment, ...],
+        *,
+        overlap: bool,
+    ) -> tuple[Segment, ...]:
+        """Return a piece's layers: each one's weights are gathered beside the one before it.
+
+        Its gradients are reduced beside the one after; the first gathering and the last reduction
+        have nothing beside them.
+        """
+        count = self.layout.chunk_layers
+        if not gather and not reduce:
+            return (Repeat(count, (Work("kernels", work), *body)),)
+        name = "gradients" if reduce else "parameters"
+
+        def layer(*rings: Ring) -> tuple[Segment, ...]:
+            return (*beside(name, work, rings, overlap=overlap), *body)
+
+        if count == 1:
+            return (*gather, Work("kernels", work), *body, *reduce)
+        middle = Repeat(count - 2, layer(*gather, *reduce))
+        return (
+            *gather,
+            *layer(*gather),
+            *((middle,) if count > 2 else ()),
+            *layer(*reduce),
+            *reduce,
+        )
+
+    def _tensor_bytes(self) -> float:
+        tokens = self.job.micro_batch * self.job.sequence / self.layout.cp
+        return 2 * tokens * self.job.hidden
+
+    def _tensor_forward(self) -> tuple[Segment, ...]:
+        """Return an all-reduce after attention and one after the feed-forward part.
+
+        With ``sp`` an all-gather before and a reduce-scatter after each, as many bytes.
+        """
+        if self.layout.tp == 1:
+            return ()
+        return (Repeat(2, summed(self.tensor, self._tensor_bytes(), self.messages)),)
+
+    def _tensor_backward(self) -> tuple[tuple[Segment, ...], float]:
+        """Return the backward pass's, and the work that is beside them.
+
+        Those of gradients of inputs are beside the products for those of weights; with ``sp``
+        inputs are gathered again, beside products for gradients of inputs (arXiv 2205.05198,
+        section 4.2.2).
+        """
+        if self.layout.tp == 1:
+            return (), 0.0
+        rings = summed(self.tensor, self._tensor_bytes(), self.messages)
+        again = scattered(self.tensor, self._tensor_bytes(), self.messages) if self.job.sp else ()
+        if not self.job.overlap_tensor or self.job.schedule == "zero-bubble":
+            return (Repeat(2, (*rings, *again)),), 0.0
+        half = self.time(self.kernels.weights) / 2
+        if not self.job.sp:
+            return (Repeat(2, beside("tensor parallel", half, rings, overlap=True)),), 2 * half
+        cut = len(rings) // 2
+        hidden = beside("tensor parallel", half, (*rings[:cut], *again), overlap=True)
+        return (Repeat(2, (*rings[cut:], *hidden)),), 2 * half
+
+    def _context(self, times: int = 1) -> tuple[Segment, ...]:
+        """Return the gathering of keys and values."""
+        if self.layout.cp == 1:
+            return ()
+        tokens = self.job.micro_batch * self.job.sequence
+        size = times * 2 * 2 * tokens * self.job.kv_width / self.layout.tp
+        return scattered(self.context, size, self.messages)
+
+    def _experts(self) -> tuple[Segment, ...]:
+        """Return the dealing of tokens to experts, and back."""
+        if self.job.ep == 1:
+            return ()
+        tokens = self.job.micro_batch * self.job.sequence / self.layout.cp * self.job.active
+        size = BYTES[self.job.precision] * tokens * self.job.hidden
+        size /= self.layout.tp if self.job.sp else 1
+        return (Repeat(2, dealt(self.expert, size, self.messages)),)
+
+    def _reducing(self) -> tuple[Ring, ...]:
+        """Return the reduction of a layer's gradients."""
+        job = self.job
+        dense, expert = layer_weights(job, self.layout)
+        reduce = scattered if job.zero else summed
+        rings = reduce(self.data, dense * gradient_bytes(job), self.messages)
+        if expert:
+            rings += reduce(self.replicas, expert * gradient_bytes(job), self.messages)
+        return rings
+
+    def _gathering(self) -> tuple[Ring, ...]:
+        """Return the gathering of a layer's weights."""
+        dense, expert = layer_weights(self.job, self.layout)
+        width = weight_bytes(self.job)
+        rings = scattered(self._gathered, dense * width, self.messages)
+        if expert:
+            same = self.replicas
+            experts = Members("parameters", same.stride, same.near, same.far)
+            rings += scattered(experts, expert * width, self.messages)
+        return rings
+
+    def _embedding(self) -> tuple[Segment, ...]:
+        work = Work("embedding", self.time(embedding_kernels(self.job, self.layout), ""))
+        if self.layout.tp == 1:
+            return (work,)
+        return (work, *summed(self.tensor, self._tensor_bytes(), self.messages))
+
+    def _head_precision(self) -> str:
+        return "bf16" if self.job.precision in {"fp8", "fp4"} else self.job.precision
+
+    def _head_product(self) -> float:
+        return self.time(head_kernels(self.job, self.layout)[1], self._head_precision())
+
+    def _head_backward(self, *, weights: bool) -> float:
+        return (2 if weights else 1) * self._head_product()

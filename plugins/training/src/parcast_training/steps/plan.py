@@ -1,0 +1,173 @@
+"""All layouts of a job on so many accelerators, the fastest ones exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import attrs
+
+from parcast.errors import InvalidPointError
+from parcast.model import Accelerator
+from parcast_training.steps.job import Job
+from parcast_training.steps.layout import Layout, divisors, layout_of
+from parcast_training.steps.memory import Memory, memory_of
+from parcast_training.steps.schedule import Pass
+from parcast_training.steps.segments import Hops, total
+from parcast_training.steps.step import Step, step_of
+
+#: What a plan varies, unless it is fixed.
+VARIED = ("tp", "pp", "ep", "micro_batch", "interleave", "schedule", "zero", "recompute")
+
+_MICRO = (1, 2, 4, 8)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A layout of a job that fits the memory."""
+
+    job: Job
+    layout: Layout
+    memory: Memory
+    step: Step
+    bound: float  #: seconds that a step takes at least
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was looked at, and the fastest layouts, the best first."""
+
+    best: tuple[Choice, ...]
+    possible: int  #: layouts that can be
+    fitting: int  #: of these, with enough memory
+    timed: int  #: of these, by their schedule; the others' bounds are above the best
+
+
+def planned(
+    job: Job,
+    p: int,
+    accelerator: Accelerator,
+    hops: Hops,
+    *,
+    fixed: Mapping[str, Any] | None = None,
+    count: int = 10,
+) -> Plan:
+    """Return the ``count`` fastest layouts of a job on ``p`` accelerators.
+
+    Layouts are timed in the order of their lower bounds until the next bound is above the
+    ``count``-th best time, so that these are the best of all.
+
+    Parameters
+    ----------
+    job
+        Its model and batch; what a plan varies is replaced.
+    p
+        Accelerators.
+    accelerator, hops
+        Of the machine.
+    fixed
+        What keeps its value, by name.
+    count
+        How many layouts to return.
+    """
+    possible, fitting = 0, list[Choice]()
+    for varied in layouts(job, p, accelerator, fixed or {}):
+        try:
+            layout = layout_of(varied, p)
+        except InvalidPointError:
+            continue
+        memory = memory_of(varied, layout)
+        possible += 1
+        if memory.total > accelerator.memory:
+            continue
+        step = step_of(varied, layout, accelerator, hops, accelerator.per_node)
+        try:
+            bound = lower_bound(step)
+        except InvalidPointError:  # groups that lie unevenly on nodes
+            possible -= 1
+            continue
+        fitting.append(Choice(varied, layout, memory, step, bound))
+    fitting.sort(key=lambda choice: choice.bound)
+    best: list[Choice] = []
+    timed = 0
+    for choice in fitting:
+        if len(best) >= count and choice.bound > best[count - 1].step.seconds:
+            break
+        timed += 1
+        best = sorted([*best, choice], key=lambda c: c.step.seconds)[: max(count, 1)]
+    return Plan(tuple(best), possible, len(fitting), timed)
+
+
+def layouts(job: Job, p: int, accelerator: Accelerator, fixed: Mapping[str, Any]) -> Iterator[Job]:
+    """Yield the job in every layout that may be; some cannot, or do not fit."""
+    links = accelerator.links
+    near = (links.domain if links else None) or accelerator.per_node
+    values: dict[str, Any] = {
+        "tp": [t for t in divisors(job.heads) if t <= near and p % t == 0],
+        "pp": [s for s in divisors(job.layers) if p % s == 0],
+        "ep": divisors(job.experts),
+        "micro_batch": _MICRO,
+        "interleave": divisors(job.layers),
+        "schedule": ("1f1b", "zero-bubble"),
+        "zero": (0, 1, 3),
+        "recompute": ("none", "selective", "full"),
+    }
+    values |= {name: (value,) for name, value in fixed.items() if name in values}
+    others = {name: value for name, value in fixed.items() if name not in values}
+    for numbers in product(*(values[name] for name in VARIED)):
+        chosen: dict[str, Any] = {**dict(zip(VARIED, numbers, strict=True)), **others}
+        if not _sensible(job, p, chosen, fixed):
+            continue
+        if chosen["interleave"] > 1:
+            chosen["schedule"] = "interleaved"
+        if "sp" not in fixed:
+            chosen["sp"] = 1 if chosen["tp"] > 1 else 0
+        yield attrs.evolve(job, dp=None, **chosen)
+
+
+def _sensible(job: Job, p: int, chosen: Mapping[str, Any], fixed: Mapping[str, Any]) -> bool:
+    """Return whether a layout differs from all others, and has no size that cannot be."""
+    pp, tp, pieces = chosen["pp"], chosen["tp"], chosen["interleave"]
+    ranks = tp * pp * chosen.get("cp", job.cp)
+    if p % ranks or (pieces > 1 and (pp == 1 or job.layers // pp % pieces)):
+        return False
+    if job.global_batch % (p // ranks * chosen["micro_batch"]):
+        return False
+    if chosen["schedule"] == "zero-bubble" and (pp == 1 or pieces > 1) and "schedule" not in fixed:
+        return False
+    if chosen["zero"] == 3 and pp > 1 and "zero" not in fixed:
+        return False  # weights would be gathered for each microbatch of each stage
+    if chosen["zero"] and p == ranks and "zero" not in fixed:
+        return False
+    scores = job.attention == "unfused"
+    return scores or chosen["recompute"] != "selective" or "recompute" in fixed
+
+
+def lower_bound(step: Step) -> float:
+    """Return seconds that a step takes at least.
+
+    The last stage begins after a forward pass of each stage before it, and its last backward
+    pass is followed by one of each; between them it does all of its own. So does the first.
+    """
+    layout, m = step.layout, step.layout.microbatches
+    last = layout.pp - 1
+    work = _passes(step, last)
+    if step.zero_bubble:
+        late = min(last + 1, m)  # gradients of weights after its last backward pass
+        work -= late * step.pass_seconds(last, Pass("W", 0, 0))
+    around = 0.0
+    for stage in range(last):
+        forward, backward = Pass("F", 0, 0), Pass("B", 0, m - 1)
+        around += step.pass_seconds(stage, forward) + step.pass_seconds(stage, backward)
+        around += 2 * step.hop(stage, stage + 1).wire
+    reduces, ending = step.after(0)
+    end = total(reduces) + total(ending)
+    bound = work + around + end
+    return max(bound, _passes(step, 0) + end) * (1 - 1e-12)
+
+
+def _passes(step: Step, stage: int) -> float:
+    """Return the seconds of all passes of a stage."""
+    return sum(times * step.pass_seconds(stage, run) for run, times in step.runs())

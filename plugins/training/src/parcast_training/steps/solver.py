@@ -1,0 +1,134 @@
+"""The solver ``training.step``: a step by its formula."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parcast import Assumption, Prediction, Query
+from parcast.errors import UnsupportedError
+from parcast.model import Parts
+from parcast_training.steps.asking import (
+    accelerator_of,
+    check_placement,
+    memory_at,
+    step_at,
+    too_large,
+)
+from parcast_training.steps.fitting import what_fits
+from parcast_training.steps.formula import algebra
+from parcast_training.steps.job import job_at
+from parcast_training.steps.step import Step
+
+#: What counts as a processor's work in a prediction's bottleneck.
+_BINDINGS = {"compute": "processor", "bubble": "synchronization"}
+
+
+class Training:
+    """A step's time: its schedule played with passes of constant length, nothing shared."""
+
+    def supports(self, query: Query) -> str | None:
+        """Return why this cannot take a query: no accelerator, or too little of its memory."""
+        try:
+            accelerator = accelerator_of(query)
+            check_placement(query)
+        except UnsupportedError as error:
+            return str(error)
+        job, memory = job_at(query), memory_at(query)
+        reason = too_large(memory, accelerator.memory)
+        return None if reason is None else f"{reason}; {what_fits(job, query.p, accelerator)}"
+
+    def solve(self, query: Query) -> Prediction:
+        """Return the time of a step and where it goes."""
+        step = step_at(query)
+        return Prediction(
+            time=step.seconds,
+            parts=mean_parts(step),
+            notes=notes(query),
+            binding=_BINDINGS.get(bottleneck(step), "network"),
+            details=details(step, query),
+        )
+
+    def cost(self, query: Query) -> float:
+        """Return about how many seconds an answer takes."""
+        job = job_at(query)
+        passes = job.global_batch * job.interleave * job.pp / job.micro_batch
+        return 0.05 + 3e-6 * passes / max(1, query.p // (job.tp * job.cp * job.pp))
+
+    def assumptions(self, query: Query) -> tuple[Assumption, ...]:
+        """Return what is taken for granted."""
+        network = query.machine.network
+        contention = network.contention or "none"
+        limit = network.eager_limit
+        return (
+            Assumption(
+                "messages share nothing",
+                "" if contention == "none" else f"contention is {contention!r}",
+            ),
+            Assumption(
+                "a sender goes on before its message is received",
+                "" if limit is None else f"messages above {limit:g} bytes wait",
+            ),
+            Assumption("kernels take the same time on all ranks, and in each step"),
+        )
+
+
+def notes(query: Query) -> tuple[str, ...]:
+    """Return what of the machine is left out."""
+    contention = query.machine.network.contention or "none"
+    if contention == "none":
+        return ()
+    return (f"messages do not wait for each other, though contention is {contention!r}",)
+
+
+def mean_parts(step: Step) -> Parts:
+    """Return where the time goes, as the mean over ranks."""
+    stages = step.stages
+    compute = sum(stage.compute for stage in stages) / len(stages)
+    communication = sum(stage.busy for stage in stages) / len(stages) - compute
+    waiting = step.seconds - compute - communication
+    return Parts(compute=compute, communication=communication, synchronization=waiting)
+
+
+def shares(step: Step) -> dict[str, float]:
+    """Return the seconds of the busiest stage: compute, each sort of exchange, bubble."""
+    stage = step.stages[step.busiest]
+    return {"compute": stage.compute, **stage.exchanges, "bubble": step.bubble}
+
+
+def bottleneck(step: Step) -> str:
+    """Return which of these is the longest."""
+    seconds = shares(step)
+    return max(seconds, key=lambda name: seconds[name])
+
+
+def details(step: Step, query: Query) -> dict[str, Any]:
+    """Return what only training steps have: memory, throughput, shares, the formula."""
+    job, layout = step.job, step.layout
+    accelerator = accelerator_of(query)
+    memory, seconds = memory_at(query), step.seconds
+    tokens = job.global_batch * job.sequence
+    peak = accelerator.rate(job.precision) * query.p
+    return {
+        "layout": {
+            "tp": layout.tp,
+            "cp": layout.cp,
+            "pp": layout.pp,
+            "dp": layout.dp,
+            "ep": job.ep,
+        },
+        "microbatches": layout.microbatches,
+        "weights": job.weights,
+        "tokens_per_second": tokens / seconds,
+        "mfu": job.model_flops / seconds / peak,
+        "memory_bytes": {
+            "weights": memory.weights,
+            "gradients": memory.gradients,
+            "optimizer": memory.optimizer,
+            "activations": memory.activations,
+            "total": memory.total,
+            "of": accelerator.memory,
+        },
+        "seconds": shares(step),
+        "bottleneck": bottleneck(step),
+        "formula": algebra(step),
+    }

@@ -1,0 +1,209 @@
+"""The time of a step, and where it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from parcast_training.steps.job import Job
+from parcast_training.steps.kernels import Rates
+from parcast_training.steps.layout import Layout
+from parcast_training.steps.memory import embedding_weights, gradient_bytes
+from parcast_training.steps.passes import Passes
+from parcast_training.steps.schedule import Event, Kind, Pass, played
+from parcast_training.steps.segments import Hop, Hops, Segment, exposed, total, working
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where a stage's ranks spend a step; what is left is waiting for other stages."""
+
+    compute: float
+    exchanges: Mapping[str, float]  #: exposed, by what for
+
+    @property
+    def busy(self) -> float:
+        """Computing or exchanging."""
+        return self.compute + sum(self.exchanges.values())
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a job in a layout: its passes, and how they follow each other."""
+
+    passes: Passes
+
+    @property
+    def job(self) -> Job:
+        """The job."""
+        return self.passes.job
+
+    @property
+    def layout(self) -> Layout:
+        """The layout."""
+        return self.passes.layout
+
+    @property
+    def zero_bubble(self) -> bool:
+        """Whether gradients of weights are put off."""
+        return self.job.schedule == "zero-bubble"
+
+    def segments(self, stage: int, step: Pass) -> tuple[Segment, ...]:
+        """Return what a pass is on a stage."""
+        layout = self.layout
+        first = stage == 0 and step.chunk == 0
+        last = stage == layout.pp - 1 and step.chunk == layout.chunks - 1
+        return self._variant(step.kind, first=first, last=last, marked=self.is_marked(stage, step))
+
+    def is_marked(self, stage: int, step: Pass) -> bool:
+        """Return whether a pass gathers weights or reduces gradients because of its place.
+
+        Gradients are reduced beside the last backward pass of all, that of the first stage's first
+        piece; all others are reduced when their stage has done its passes, so that no stage waits
+        for another one's reduction.
+        """
+        job = self.job
+        if step.kind == "F":
+            return job.overlap_parameters and job.zero in {1, 2} and step.microbatch == 0
+        last = step.microbatch == self.layout.microbatches - 1 and stage == step.chunk == 0
+        return step.kind == "B" and self.overlaps and last
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether a step's gradients are reduced beside its last backward pass."""
+        job = self.job
+        return job.overlap_gradients and job.zero < 2 and not self.zero_bubble
+
+    @cached_property
+    def _segments(self) -> dict[tuple[str, bool, bool, bool], tuple[Segment, ...]]:
+        return {}
+
+    def _variant(self, kind: str, *, first: bool, last: bool, marked: bool) -> tuple[Segment, ...]:
+        key = (kind, first, last, marked)
+        if key not in self._segments:
+            if kind == "W":
+                segments = self.passes.weight_gradients(last=last)
+            elif kind == "F":
+                segments = self.passes.forward(first=first, last=last, gathers=marked)
+            else:
+                segments = self.passes.backward(
+                    first=first, last=last, reduces=marked, weights=not self.zero_bubble
+                )
+            self._segments[key] = segments
+        return self._segments[key]
+
+    @cached_property
+    def pass_seconds(self) -> Callable[[int, Pass], float]:
+        """How long a pass on a stage takes, its message left out."""
+        times: dict[int, float] = {}  # by identity, which `_segments` keeps
+
+        def seconds(stage: int, step: Pass) -> float:
+            segments = self.segments(stage, step)
+            key = id(segments)
+            if key not in times:
+                times[key] = total(segments)
+            return times[key]
+
+        return seconds
+
+    @cached_property
+    def hop_bytes(self) -> float:
+        """Bytes between stages."""
+        return self.passes.between()
+
+    def hop(self, stage: int, to: int) -> Hop:
+        """Return what a message between two stages costs."""
+        ranks = self.layout.stage_ranks
+        return self.passes.hops(stage * ranks, to * ranks, self.hop_bytes)
+
+    def after(self, stage: int) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
+        """Return what follows a stage's passes, before and after ends of tied weights agree."""
+        pieces = self.layout.chunks - (stage == 0 and self.overlaps)
+        return self.passes.gradients_after(pieces), self.passes.ending(stage)
+
+    @property
+    def tied_bytes(self) -> float:
+        """Bytes that first and last stage exchange twice, so that tied weights stay equal."""
+        if not self.job.tied or self.layout.pp == 1:
+            return 0.0
+        return embedding_weights(self.job, self.layout, 0) * gradient_bytes(self.job) / 2
+
+    def ends(self, before: dict[Event, Event] | None = None) -> list[float]:
+        """Return when each stage ends the step."""
+        layout = self.layout
+        clocks = played(
+            layout, self.pass_seconds, self.hop, zero_bubble=self.zero_bubble, before=before
+        )
+        endings = [self.after(stage) for stage in range(layout.pp)]
+        clocks = [c + total(reduces) for c, (reduces, _) in zip(clocks, endings, strict=True)]
+        if self.tied_bytes:
+            cost, last = self.tied_hop, layout.pp - 1
+            for _ in range(2):
+                first, end = clocks[0], clocks[last]
+                clocks[0] = max(first + cost.send, end + cost.send + cost.wire + cost.receive)
+                clocks[last] = max(end + cost.send, first + cost.send + cost.wire + cost.receive)
+        return [c + total(ending) for c, (_, ending) in zip(clocks, endings, strict=True)]
+
+    @cached_property
+    def tied_hop(self) -> Hop:
+        """What one of those exchanges costs."""
+        ranks = self.layout.stage_ranks
+        return self.passes.hops(0, (self.layout.pp - 1) * ranks, self.tied_bytes)
+
+    @cached_property
+    def seconds(self) -> float:
+        """From the start to the latest end."""
+        return max(self.ends())
+
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """Where each stage's ranks spend it."""
+        return tuple(self._stage(stage) for stage in range(self.layout.pp))
+
+    @cached_property
+    def busiest(self) -> int:
+        """The stage that waits least."""
+        return max(range(self.layout.pp), key=lambda stage: self.stages[stage].busy)
+
+    @property
+    def bubble(self) -> float:
+        """Seconds that the busiest stage waits for others."""
+        return max(0.0, self.seconds - self.stages[self.busiest].busy)
+
+    def runs(self) -> Iterator[tuple[Pass, int]]:
+        """Yield the passes of a stage that differ, and how often it does each."""
+        m = self.layout.microbatches
+        kinds: tuple[Kind, ...] = ("F", "B", "W") if self.zero_bubble else ("F", "B")
+        for kind in kinds:
+            special = 0 if kind == "F" else m - 1
+            for chunk in range(self.layout.chunks):
+                yield Pass(kind, chunk, special), 1
+                if m > 1:
+                    yield Pass(kind, chunk, m - 1 - special), m - 1
+
+    def _stage(self, stage: int) -> Stage:
+        compute, exchanges = 0.0, dict[str, float]()
+        for run, times in self.runs():
+            segments = self.segments(stage, run)
+            compute += times * working(segments)
+            exposed(segments, exchanges, times)
+        exchanges["pipeline"] = self._sending(stage)
+        for segments in self.after(stage):
+            compute += working(segments)
+            exposed(segments, exchanges)
+        return Stage(compute, {name: s for name, s in exchanges.items() if s > 0})
+
+    def _sending(self, stage: int) -> float:
+        """Return what messages between stages cost a stage itself."""
+        if self.layout.pp == 1:
+            return 0.0
+        near = stage + 1 if stage < self.layout.pp - 1 else stage - 1
+        cost = self.hop(stage, near)
+        passes = 2 * self.layout.microbatches * self.layout.chunks
+        return passes * (cost.send + cost.receive)
+
+
+def step_of(job: Job, layout: Layout, rates: Rates, hops: Hops, per_node: int) -> Step:
+    """Return the step of a job; see `Passes`."""
+    return Step(Passes(job, layout, rates, hops, per_node))

@@ -1,0 +1,228 @@
+"""Steps of training: the formula is the program's time, and impossible layouts are refused."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import attrs
+import pytest
+
+from parcast import InvalidPointError, Query, Registry, UnsupportedError
+from parcast.files import workload_from_data
+from parcast.model import Costs
+from parcast.program.matching import matched_program
+from parcast.testing import by_sweep, seeds
+from parcast_training.steps.asking import step_at
+from parcast_training.steps.files import KIND
+from parcast_training.steps.formula import algebra
+from parcast_training.steps.job import Job
+from parcast_training.steps.kernels import Kernel, layer_kernels, rounding, seconds
+from parcast_training.steps.layout import Layout, layout_of
+from parcast_training.steps.memory import layer_activations, memory_of
+from parcast_training.steps.program import lower
+from parcast_training.steps.schedule import played
+from parcast_training.steps.segments import Hop
+from parcast_training.steps.solver import Training
+
+from .random_jobs import random_query
+
+JOBS = int(os.environ.get("PARCAST_JOBS", "12"))
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return Registry()
+
+
+@pytest.mark.parametrize("seed", seeds(JOBS))
+def test_the_formula_is_the_time_of_the_program_without_contention(registry, seed):
+    query = random_query(registry, seed)
+    program, _ = lower(query.workload, query)
+    lowered = attrs.evolve(query, workload=program)
+    unrolled = matched_program(lowered).unrolled
+    played = by_sweep(unrolled, Costs.of(lowered, unrolled.needs()))
+    assert step_at(query).seconds == pytest.approx(played.time, rel=1e-9)
+
+
+def job(**changes: object) -> dict[str, object]:
+    """Return the data of GPT-3 in the layout of arXiv 2205.05198, table 3, with changes."""
+    return {
+        "name": "gpt",
+        "layers": 96,
+        "hidden": 12288,
+        "heads": 96,
+        "sequence": 2048,
+        "attention": "unfused",
+        "dropout": True,
+        "global_batch": 64,
+        "tp": 8,
+        "pp": 8,
+        **changes,
+    }
+
+
+def read(**changes: object) -> Job:
+    return workload_from_data(
+        {**job(**changes), "kind": "training"}, "job", {"training": KIND}
+    ).content
+
+
+@pytest.mark.parametrize(
+    ("changes", "p", "sentence"),
+    [
+        ({"tp": 7}, 56, "heads = 96 is not divisible by tp = 7; nearest: tp = 6 or 8"),
+        ({"pp": 10}, 80, "layers = 96 is not divisible by pp = 10; nearest: pp = 8 or 12"),
+        ({"kv_heads": 4}, 64, "kv_heads = 4 is not divisible by tp = 8; nearest: tp = 4"),
+        ({"global_batch": 65}, 128, "nearest: global_batch = 64 or 66"),
+        ({}, 65, "nearest: p = 64 or 128"),
+        ({"dp": 2}, 64, "but p = 64; ask with -p 128, or leave dp out"),
+        (
+            {"experts": 8, "ep": 3},
+            64,
+            "experts = 8 is not divisible by ep = 3; nearest: ep = 2 or 4",
+        ),
+        ({"experts": 8, "ep": 8}, 256, "ep = 8 does not divide dp = 4"),
+        (
+            {"interleave": 3, "global_batch": 12},
+            64,
+            "in multiples of pp = 8; nearest: pp = 6 or 12",
+        ),
+        ({"interleave": 5}, 64, "layers / pp = 12 is not divisible by interleave = 5"),
+        ({"sequence": 2044, "sp": 1}, 64, "not divisible by tp = 8"),
+        ({"zero": 4}, 64, "zero = 4; 0 to 3"),
+        ({"schedule": "zero-bubble", "zero": 2}, 64, "zero = 1 or schedule = '1f1b'"),
+    ],
+)
+def test_impossible_layouts_are_refused_with_the_nearest(changes, p, sentence):
+    with pytest.raises(InvalidPointError, match=re.escape(sentence)):
+        layout_of(read(**changes), p)
+
+
+def test_the_nearest_layouts_that_are_named_work():
+    for changes, p, name, values in (
+        ({"tp": 7}, 56, "tp", (6, 8)),
+        ({"pp": 10}, 80, "pp", (8, 12)),
+        ({"global_batch": 65}, 128, "global_batch", (64, 66)),
+    ):
+        for value in values:
+            fixed = read(**{**changes, name: value})
+            dp = p // 64 if name == "global_batch" else 1
+            assert layout_of(fixed, fixed.tp * fixed.pp * dp).dp == dp
+
+
+@pytest.mark.parametrize(
+    ("changes", "per_token"),
+    [  # arXiv 2205.05198, table 2, per layer and by s b h; t = 8, a s / h = 16
+        ({}, 10 + 24 / 8 + 5 * 16 / 8),
+        ({"sp": 1}, 34 / 8 + 5 * 16 / 8),
+        ({"recompute": "selective"}, 10 + 24 / 8),
+        ({"recompute": "selective", "sp": 1}, 34 / 8),
+        ({"recompute": "full"}, 2),
+    ],
+)
+def test_activations_are_those_of_the_paper(changes, per_token):
+    described = read(**changes)
+    found = layer_activations(described, layout_of(described, 64))
+    assert found == pytest.approx(12288 * per_token)
+
+
+def test_weights_gradients_and_optimizer_take_18_bytes_a_weight():
+    described = read(pp=1, tp=1, vocabulary=1)
+    memory = memory_of(described, layout_of(described, 1))
+    held = memory.weights + memory.gradients + memory.optimizer
+    assert held == 18 * described.weights
+    assert described.weights == 96 * 12 * 12288**2 + 12288
+
+
+@pytest.mark.parametrize("zero", [0, 1, 2, 3])
+def test_what_zero_splits(zero):
+    """arXiv 1910.02054, figure 1, with gradients in 32 bits."""
+    described = read(pp=1, tp=1, zero=zero)
+    memory = memory_of(described, layout_of(described, 4))
+    parts = (memory.optimizer / 12, memory.gradients / 4, memory.weights / 2)
+    expected = [described.weights / (4 if zero >= least else 1) for least in (1, 2, 3)]
+    assert parts == pytest.approx(expected)
+
+
+NOTHING = Hop(0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("pp", [1, 2, 5, 8])
+@pytest.mark.parametrize("m", [1, 3, 8, 24])
+def test_bubbles_of_schedules_are_those_of_their_papers(pp, m):
+    lengths = {"F": 1.0, "B": 2.0, "W": 0.0}
+
+    def plain(_stage, step):
+        return lengths[step.kind]
+
+    layout = Layout(1, 1, 1, pp, 1, m, 1)
+    # arXiv 2104.04473, section 2.2: (p - 1)(F + B)
+    ends = played(layout, plain, lambda *_: NOTHING)
+    assert max(ends) == (m + pp - 1) * 3
+    if pp > 1 and m % pp == 0:
+        halved = Layout(1, 1, 1, pp, 2, m, 1)  # the bubble is that of one piece
+        assert max(played(halved, plain, lambda *_: NOTHING)) == 2 * m * 3 + (pp - 1) * 3
+    lengths |= {"B": 1.0, "W": 1.0}
+    # arXiv 2401.10241, section 3: (p - 1)(F + B - W)
+    if m >= pp:
+        ends = played(layout, plain, lambda *_: NOTHING, zero_bubble=True)
+        assert max(ends) == 3 * m + (pp - 1)
+
+
+def test_the_algebra_sums_to_the_time(registry):
+    for seed in range(6):
+        step = step_at(random_query(registry, seed))
+        first, *meanings = algebra(step)
+        values = {}
+        for line in meanings:
+            name, _, rest = line.strip().partition(" = ")
+            values[name] = float(rest.rsplit(" = ", 1)[1].removesuffix(" s"))
+        terms = first.removeprefix("step = ").split(" + ")
+        total = 0.0
+        for term in terms:
+            count, _, name = term.rpartition(" ")
+            total += int(count or 1) * values[name]
+        assert total == pytest.approx(step.seconds, rel=1e-4)
+
+
+def test_processes_and_accelerators_go_together_one_by_one(registry):
+    query = random_query(registry, 1)
+    wider = attrs.evolve(query.machine.nodes, cores=3)
+    machine = attrs.evolve(query.machine, parts={**query.machine.parts, "nodes": wider})
+    with pytest.raises(UnsupportedError, match=r"nodes of 3 cores and \d accelerators; set nodes"):
+        step_at(attrs.evolve(query, machine=machine))
+    assert "leave out --mapping" in str(Training().supports(attrs.evolve(query, mapping="cyclic")))
+
+
+def test_what_does_not_fit_is_refused_with_what_fits(registry):
+    workload = registry.workload("gpt-22b")
+    machine = registry.machine("a100-hdr")
+    content = attrs.evolve(workload.content, tp=1, sp=0, pp=4, recompute="none")
+    query = Query(workload=attrs.evolve(workload, content=content), machine=machine, p=4)
+    reason = str(Training().supports(query))
+    assert "an accelerator has 80.0 GB; " in reason
+    for changes in re.findall(r"(?:fits: |; )((?:\w+ = \S+(?:, )?)+) \(", reason):
+        values = dict(change.split(" = ") for change in changes.split(", "))
+        fixed = {k: v.strip('"') if k == "recompute" else int(v) for k, v in values.items()}
+        again = attrs.evolve(content, **fixed)
+        evolved = attrs.evolve(query, workload=attrs.evolve(workload, content=again))
+        assert Training().supports(evolved) is None
+
+
+def test_attention_is_in_16_bits_where_products_are_in_fewer(registry):
+    machine = registry.machine("gb200-nvl72")
+    job = read(precision="fp8", attention="flash", tp=1, pp=1, layers=1)
+    kernels = layer_kernels(job, layout_of(job, 1)).scores
+    times = {p: seconds(kernels, machine.accelerator, p) for p in ("bf16", "fp8", "fp4")}
+    assert times["fp4"] == times["fp8"] == times["bf16"]
+
+
+def test_products_are_done_in_whole_tiles_and_waves():
+    # NVIDIA, Matrix Multiplication Background User's Guide: 108 multiprocessors, 256 by 128
+    full = Kernel("full", 1.0, 1.0, rows=256 * 12, columns=128 * 9)
+    assert rounding(full, 108) == 1
+    more = Kernel("a tile more", 1.0, 1.0, rows=256 * 109, columns=128)
+    assert rounding(more, 108) == 2 * 108 / 109
+    assert rounding(Kernel("a part of a tile", 1.0, 1.0, rows=128, columns=128), 1) == 2
+    assert rounding(more, None) == 1
