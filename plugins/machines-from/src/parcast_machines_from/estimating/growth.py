@@ -43,7 +43,7 @@ class Ahead:
     high: float
 
 
-#: Fitted: 32 benchmarks of 10 public clouds and 4 to 128 nodes, 2024
+#: Fitted: 32 benchmarks of 11 public systems and 4 to 128 nodes, 2024
 #: (converged-computing/performance-study, MIT licence): of pairs, and of all processes.
 PAIR_LAW = Law(step=-0.00023, low=-0.242, high=0.378)
 COLLECTIVE_LAW = Law(step=0.266, low=-0.972, high=1.448)
