@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from parcast.cli import output_option, print_json, print_table
+from parcast.cli import output_option, print_json, print_table, print_text
 from parcast.errors import ParcastError, UnsupportedError
 from parcast.files import write_text
 from parcast.model import Machine, Query
@@ -15,9 +15,26 @@ from parcast.model import Machine, Query
 training = typer.Typer(help="Steps of training language models.", no_args_is_help=True)
 
 _HEAD = (
-    "time", "tp", "pp", "dp", "ep", "micro", "pieces", "schedule", "zero", "recompute", "memory",
-    "bubble", "exposed", "tokens/s", "MFU", "bottleneck",
+    "time",
+    "tp",
+    "pp",
+    "dp",
+    "ep",
+    "micro",
+    "pieces",
+    "schedule",
+    "zero",
+    "recompute",
+    "memory",
+    "bubble",
+    "exposed",
+    "tokens/s",
+    "MFU",
+    "bottleneck",
 )  # fmt: skip
+
+#: Left out where the terminal is too narrow, the first before the others.
+_OPTIONAL = ("exposed", "tokens/s", "ep", "bubble", "pieces", "bottleneck")
 
 
 @training.callback()
@@ -73,11 +90,11 @@ def plan(
         print_json({"schema": 1, "workload": workload.name, "machine": on.name, "p": gpus,
                     **counts, "layouts": rows})  # fmt: skip
     else:
-        typer.echo(
+        print_text(
             f"{workload.name} on {gpus} accelerators of {on.name}: {result.possible:,} layouts can "
             f"be, {result.fitting:,} of them fit, {result.timed:,} were timed by their schedule\n"
         )
-        print_table(_head(rows), [_cells(row) for row in rows])
+        print_table(_head(rows), [_cells(row) for row in rows], _OPTIONAL)
     if output is not None:
         write_text(output, " \\\n".join(arguments(result.best[0].job)) + "\n")
 
@@ -125,6 +142,10 @@ def _head(rows: list[dict[str, Any]]) -> tuple[str, ...]:
     return (*_HEAD, *(text for key, text in titles.items() if key in rows[0]))
 
 
+def _percent(part: float) -> str:
+    return f"{100 * part:.1f} %"
+
+
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     from parcast.quantities import format_seconds
 
@@ -134,8 +155,8 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
         *(str(row[key]) for key in ("tp", "pp", "dp", "ep", "micro_batch", "interleave")),
         row["schedule"], str(row["zero"]), row["recompute"],
         f"{row['memory_bytes'] / 1e9:.1f} GB",
-        f"{row['bubble_seconds'] / seconds:.1%}", f"{row['exposed_seconds'] / seconds:.1%}",
-        f"{row['tokens_per_second']:,.0f}", f"{row['mfu']:.1%}", row["bottleneck"],
+        _percent(row["bubble_seconds"] / seconds), _percent(row["exposed_seconds"] / seconds),
+        f"{row['tokens_per_second']:,.0f}", _percent(row["mfu"]), row["bottleneck"],
     )  # fmt: skip
     prices = [f"{row[k]:.4g}" for k in ("cost_per_million_tokens", "joules_per_token") if k in row]
     return (*cells, *prices)
