@@ -233,7 +233,7 @@ def test_records_that_are_cut_off_are_told_with_their_rank(tmp_path):
             made.exchange(at=at)
     path = tmp_path / "archive" / "traces" / "1.evt"
     path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(FileError, match="rank 1, after event 0: what was recorded is cut off"):
+    with pytest.raises(FileError, match=r"rank 1, .*cut off"):
         made.trace()
 
 
