@@ -28,5 +28,5 @@ def test_nothing_or_one_process_is_refused():
     known = (measured("a", 1, 8.0),)
     points = (known[0].point, Point("a", 8), Point("b", 8))
     answers = answer(Question(dataset="d", counts="nodes", calibrating=known, points=points))
-    assert "only size 1 calibrates" in answers[1].message
+    assert "all times are at p = 1" in answers[1].message
     assert "no point of its group calibrates" in answers[2].message

@@ -14,7 +14,6 @@ from parcast_scaling.forecast import Band, bands
 from parcast_scaling.times import Run, check, observe
 
 _NONE = "no point of its group calibrates"
-_ALONE = "only size 1 calibrates, where nothing is shared out; measure a larger one"
 
 
 def answer(question: Question) -> list[Prediction]:
@@ -46,8 +45,6 @@ def _of_group(
 ) -> list[Prediction]:
     if not measured:
         return [Prediction(status=Status.REFUSED, message=_NONE)] * len(indices)
-    if all(item.point.size == 1 for item in measured):
-        return [Prediction(status=Status.REFUSED, message=_ALONE)] * len(indices)
     unit = measured[0].point.work
     runs = [
         Run(item.point.size, item.seconds, item.point.work / unit, item.point.place)

@@ -70,7 +70,8 @@ def check(runs: Sequence[Run], where: str, needed: int = NEEDED) -> None:
     Raises
     ------
     FileError
-        If there are too few distinct sizes, or a time is in another unit than its neighbors.
+        If there are too few distinct sizes, all of one process, or a time is in another unit than
+        its neighbors.
     """
     sizes = sorted({run.p for run in runs})
     if len(sizes) < needed:
@@ -78,6 +79,10 @@ def check(runs: Sequence[Run], where: str, needed: int = NEEDED) -> None:
         raise FileError(
             f"{where}: times at {len(sizes)} value{'s' * (len(sizes) != 1)} of p ({several}) tell "
             f"no curve; {needed} are needed, such as p, 2 p and 4 p"
+        )
+    if sizes[-1] <= 1:
+        raise FileError(
+            f"{where}: all times are at p = 1, where nothing is shared out; measure a larger p"
         )
     for p in sizes:
         alike = sorted((run for run in runs if run.p == p), key=lambda run: run.seconds / run.n)
