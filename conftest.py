@@ -26,6 +26,7 @@ LONG = frozenset({
     "plugins/perturb/tests/test_machines.py",
     "plugins/petri/tests/test_age.py",
     "plugins/petri/tests/test_closed_law.py",
+    "plugins/score/tests/test_command.py",
     "tests/agreement/test_hpcc.py",
     "tests/agreement/test_measured_host.py",
     "tests/agreement/test_threads.py",
