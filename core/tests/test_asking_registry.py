@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
-import os
 import random
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ import attrs
 import pytest
 
 from parcast import Machine, ParcastError, Prediction, Registry, Resource, SolverEntry, hookimpl
-from parcast.testing import seeds
+from parcast.testing import cases, seeds
 
 ROOT = Path(__file__).parents[2]
 
@@ -96,7 +95,7 @@ def test_a_study_knows_a_machine_by_its_numbers(third_party, tmp_path, monkeypat
         assert shown == {"moves.before": ["mymachine", "old"]}
 
 
-@pytest.mark.parametrize("seed", seeds(int(os.environ.get("PARCAST_REGISTRIES", "20"))))
+@pytest.mark.parametrize("seed", seeds(cases(20)))
 def test_registries_with_the_same_names_never_meet(third_party, seed):
     drawn = random.Random(seed)
     names = ["a", "b", "ibm-sp2", "p", "1", "exp:1", "=x", "27 +- 1", "true"]

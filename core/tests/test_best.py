@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from fractions import Fraction
 
@@ -10,7 +9,7 @@ import pytest
 
 from parcast import Registry, SolverEntry
 from parcast.program.reader import read_source
-from parcast.testing import seeds
+from parcast.testing import cases, seeds
 
 MACHINES = [
     {"name": name, "processor": {"rate": rate}, "cost": {"price": price}}
@@ -56,7 +55,7 @@ def test_a_workload_that_grows_with_p_by_itself_is_not_ranked_over_p(make_regist
     assert one.startswith("fastest: w on fast, p=2")
 
 
-@pytest.mark.parametrize("seed", seeds(int(os.environ.get("PARCAST_RANKED", "30"))))
+@pytest.mark.parametrize("seed", seeds(cases(30)))
 def test_every_best_row_has_rivals_of_its_own_work_alone(make_registry, seed):
     """Draw workloads, strong and weak; who is told to be best is so among its equals."""
     drawn = random.Random(seed)

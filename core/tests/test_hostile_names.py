@@ -19,7 +19,7 @@ from parcast.cells import defused, meant
 from parcast.cli.terminal import printable, printable_json
 from parcast.comparison.measurements import read_measured
 from parcast.errors import FileError
-from parcast.testing import seeds
+from parcast.testing import cases, seeds
 
 PIECES = [
     *"=+-@'\"|,;\t\r\n !a1.e", "\x1b[31m", "\x1b]0;owned\x07", "\x9b2J", "\u202e", "\u2066", "\x7f",
@@ -40,7 +40,7 @@ def _number(text: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seed", seeds(int(os.environ.get("PARCAST_NAMES", "100"))))
+@pytest.mark.parametrize("seed", seeds(cases(100)))
 def test_any_name_is_told_harmlessly_and_written_back(seed, tmp_path):
     drawn = random.Random(seed)
     names = [_name(drawn) for _ in range(5)]

@@ -7,12 +7,19 @@ from itertools import pairwise
 
 import pytest
 
-from parcast.testing import first_seed, seeding, seeds
+from parcast.testing import cases, first_seed, seeding, seeds
 
 
 def test_a_seed_that_is_asked_is_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PARCAST_SEED", "41")
     assert list(seeds(3)) == [41, 42, 43]
+
+
+def test_a_night_has_as_many_times_more_cases_as_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PARCAST_CASES", raising=False)
+    assert cases(7) == 7
+    monkeypatch.setenv("PARCAST_CASES", "30")
+    assert cases(7) == 210
 
 
 def test_two_days_share_no_seed_of_a_night(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,5 +36,5 @@ def test_two_days_share_no_seed_of_a_night(monkeypatch: pytest.MonkeyPatch) -> N
 
         monkeypatch.setattr(seeding, "datetime", Then)
         firsts.append(first_seed())
-    assert all(after - before >= 10_000 for before, after in pairwise(firsts))
+    assert all(after - before >= 100_000 for before, after in pairwise(firsts))
     assert max(firsts) < 2**31

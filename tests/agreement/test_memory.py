@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from fractions import Fraction
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from parcast import Registry, Status
-from parcast.testing import seeds
+from parcast.testing import cases, seeds
 
 REGISTRY = Registry()
 
@@ -58,7 +57,7 @@ def _time(workload: dict[str, Any], machine: dict[str, Any], p: int) -> Fraction
     return slowest * phase["cycles"] * phase["bursts"]
 
 
-@pytest.mark.parametrize("seed", seeds(int(os.environ.get("PARCAST_MEMORY", "40"))))
+@pytest.mark.parametrize("seed", seeds(cases(40)))
 def test_phases_with_memory_take_what_their_program_takes(seed: int) -> None:
     workload, machine, p = _case(random.Random(seed))
     exact = float(_time(workload, machine, p))

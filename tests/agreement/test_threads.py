@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from parcast.testing import seeds
+from parcast.testing import cases, seeds
 
 ASKING = """
 import random, sys
@@ -32,7 +31,7 @@ check_threads(Registry, questions, threads=drawn.choice([2, 4, 8]))
 """
 
 
-@pytest.mark.parametrize("seed", seeds(int(os.environ.get("PARCAST_THREADS", "1"))))
+@pytest.mark.parametrize("seed", seeds(cases(1)))
 def test_families_asked_from_threads_answer_as_alone(seed: int, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", ASKING, str(seed), "24"],

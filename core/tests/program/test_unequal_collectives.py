@@ -1,7 +1,6 @@
 """Collectives in which every process has bytes of its own, against a plain reading of the page."""
 
 import math
-import os
 from fractions import Fraction
 
 import numpy as np
@@ -15,13 +14,14 @@ from parcast.program.matching.expansion import expand
 from parcast.program.reader import read_source
 from parcast.program.source.operations import VECTOR_COLLECTIVES
 from parcast.program.unroll import unroll
+from parcast.testing import cases
 
 from .plain_collectives import PLAIN, before, holds
 from .plain_processes import run
 from .test_collectives import BANDWIDTH, EVERY, STARTUP, collective, ends, expanded, program, sent
 
 OF_UNEQUAL = [(op, name) for op, name in EVERY if op in VECTOR_COLLECTIVES]
-CASES = int(os.environ.get("PARCAST_PROGRAMS", "100"))
+CASES = cases(60)
 SIZES = st.lists(st.integers(0, 2**40), min_size=1, max_size=12)
 
 

@@ -16,7 +16,7 @@ from parcast import Registry, Status
 from parcast.errors import HostError, PassingError, PluginError, SolveError, is_passing
 from parcast.plugins.entries import load
 from parcast.quantities.expressions import parse
-from parcast.testing import check_threads, seeds
+from parcast.testing import cases, check_threads, seeds
 
 #: A package as a third party writes one, whose modules take their time to be imported.
 PLUGIN = """
@@ -208,7 +208,7 @@ def test_what_passes_is_told_by_the_chain_of_causes():
     assert not is_passing(raised(SolveError("x"), ValueError("y")))
 
 
-@pytest.mark.parametrize("seed", seeds(int(os.environ.get("PARCAST_THREADS", "3"))))
+@pytest.mark.parametrize("seed", seeds(cases(3)))
 def test_any_questions_from_many_threads(third_party, seed):
     """Draw questions, ask them alone and then from many threads of a registry nobody asked."""
     drawn = random.Random(seed)

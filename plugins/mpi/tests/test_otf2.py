@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.cli import main
+from parcast.testing import cases
 from parcast_traces.readers.tracer import trace_of
 from parcast_traces.tracer.records import CODES, NONE
 from parcast_traces.tracer.runs import RECORD_TYPE, read_run
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.skipif(
     not (find_spec("otf2") or os.environ.get("CI")), reason="otf2 is not installed"
 )
 
-CASES = int(os.environ.get("PARCAST_PROGRAMS", "25"))
+CASES = cases(25)
 
 #: Calls of which nothing but a name and a time is told, and those that all ranks do.
 ALONE = ("init", "finalize", "call", "iprobe")

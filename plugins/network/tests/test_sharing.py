@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from fractions import Fraction
 
@@ -11,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parcast.testing import cases
 from parcast_network.sharing import compiled, plain
 from parcast_network.sharing.steps import running
 from parcast_network.sharing.steps.settling import end, settle, start
 
-CASES = int(os.environ.get("PARCAST_FLOWS", "2000"))
+CASES = cases(800)
 
 
 def table(routes):

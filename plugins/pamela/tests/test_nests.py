@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
 from random import Random
 
 import pytest
 
-from parcast.testing import seeds
+from parcast.testing import cases, seeds
 from parcast_pamela.algebra import extremes, forms, signs
 from parcast_pamela.algebra.kernel import Kernel
 from parcast_pamela.compilation.checked import compile_checked
@@ -21,7 +20,7 @@ from parcast_pamela.language.reading import model_of
 
 from .plain_models import HEAD, RefusedError, draw_model, draw_point, quantities, text
 
-MODELS, CHUNK, POINTS = int(os.environ.get("PARCAST_MODELS", "120")), 20, 5
+MODELS, CHUNK, POINTS = cases(80), 20, 5
 
 
 @cache

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, seed, settings
 
-from parcast.testing import first_seed
+from parcast.testing import cases, first_seed
 from parcast_pamela.algebra import rules, sums
 from parcast_pamela.algebra.demands import Demands
 from parcast_pamela.algebra.patterns import Patterns
@@ -26,7 +24,7 @@ from .random_models import bindings, models, read
 QUANTITIES = ("critical_path", "contention", "bound", "upper")
 
 
-MODELS = int(os.environ.get("PARCAST_MODELS", "600"))
+MODELS = cases(300)
 
 
 def agree(text, points):

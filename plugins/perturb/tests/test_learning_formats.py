@@ -4,7 +4,6 @@ Those of NCCL, which takes graphics processors, follow Kineto's format.
 """
 
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import FileError, UnsupportedError
+from parcast.testing import cases
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
 from parcast_traces.errors import TraceError
@@ -25,7 +25,7 @@ from .timed import with_times
 
 FILES = Path(__file__).parent / "files"
 CHAKRA = FILES / "chakra"
-CASES = int(os.environ.get("PARCAST_PROGRAMS", "100"))
+CASES = cases(60)
 
 
 @pytest.mark.parametrize("suffix", ["et", "json"])

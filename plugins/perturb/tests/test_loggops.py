@@ -1,20 +1,18 @@
 """The replay with lines against one that asks everybody again, and its cost."""
 
 import heapq
-import os
 import random
 from unittest import mock
 
 import pytest
 
 from parcast.errors import UnsupportedError
-from parcast.testing import seeds
+from parcast.testing import cases, seeds
 from parcast_perturb import loggops
 from parcast_perturb.loggops import LogGOPS, replay
 from parcast_traces.readers.schedules import ANY, Schedule, Step
 
-#: As many in CI, more at night (``.ci/nightly``).
-SCHEDULES = int(os.environ.get("PARCAST_PROGRAMS", "600")) // 2
+SCHEDULES = cases(180)
 
 
 class PlainMailbox:
@@ -110,7 +108,7 @@ def test_lines_change_no_end():
         found = answer(replay, schedule, model)
         assert found == answer(plain, schedule, model), seed
         ended += isinstance(found, list)
-    assert ended > SCHEDULES / 10  # of 300 some 79
+    assert ended > SCHEDULES / 10  # of 180 some 47
 
 
 def ring(size, count, length):

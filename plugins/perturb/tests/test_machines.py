@@ -1,7 +1,6 @@
 """A trace of work takes on a machine what 'parcast compare' says, in every command."""
 
 import json
-import os
 import random
 from pathlib import Path
 
@@ -11,8 +10,8 @@ import pytest
 from parcast import Query, Registry
 from parcast.cli import main
 from parcast.errors import ParcastError
+from parcast.testing import cases, seeds
 from parcast.testing import random_program as random_machine
-from parcast.testing import seeds
 from parcast_perturb.forecast import forecast
 from parcast_perturb.machine_costs import Noise
 from parcast_perturb.perturbation import Perturbation, Semantics
@@ -24,8 +23,7 @@ from parcast_traces.workload import read, workload
 
 from .programs import Costs, neutral, random_program
 
-#: 100 in CI, more at night (``.ci/nightly``).
-CASES = int(os.environ.get("PARCAST_PROGRAMS", "600")) // 6
+CASES = cases(100)
 
 _LIKE = {"ssend": "send", "bsend": "send", "issend": "isend", "exscan": "scan", "iexscan": "iscan"}
 

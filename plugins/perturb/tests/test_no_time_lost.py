@@ -1,6 +1,5 @@
 """What ranks spend is in the events that are read, in the program, and in every file written."""
 
-import os
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast import Query, Registry
+from parcast.testing import cases
 from parcast_traces import workload as traced
 from parcast_traces.readers import read_trace
 from parcast_traces.readers.neutral import trace_of
@@ -17,7 +17,7 @@ from parcast_traces.to_program import program
 from parcast_traces.trace.columns import END, START
 from parcast_traces.writers import write_trace
 
-CASES = int(os.environ.get("PARCAST_PROGRAMS", "60"))
+CASES = cases(40)
 MACHINE = Registry().machine({
     "name": "m", "processor": {"rate": "1 GFLOP/s"},
     "network": {"startup": 0.0, "bandwidth": "1 GB/s"},

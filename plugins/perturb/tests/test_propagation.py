@@ -1,6 +1,5 @@
 """Propagation against a re-simulation of random programs that knows no delays."""
 
-import os
 import random
 from itertools import pairwise
 
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 
 from parcast.errors import ParcastError
-from parcast.testing import seeds
+from parcast.testing import cases, seeds
 from parcast_perturb.path import critical_path
 from parcast_perturb.perturbation import (
     Addition,
@@ -26,8 +25,7 @@ from parcast_traces.trace.columns import END, NAME
 
 from .programs import Costs, changed, neutral, random_program, simulate
 
-#: 300 in CI, more at night (``.ci/nightly``).
-PROGRAMS = int(os.environ.get("PARCAST_PROGRAMS", "600")) // 2
+PROGRAMS = cases(180)
 
 CHANGES = (
     {},

@@ -1,13 +1,12 @@
 """SimGrid's conventions: receives that name nobody, sleep, types, and what its tracer writes."""
 
-import os
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import FileError
+from parcast.testing import cases
 from parcast_perturb.perturbation import Recorded
 from parcast_traces.gaps import gaps_of, slept
 from parcast_traces.readers import read_trace
@@ -20,7 +19,7 @@ from parcast_traces.writers import write_trace
 
 from .timed import with_times
 
-CASES = int(os.environ.get("PARCAST_PROGRAMS", "100"))
+CASES = cases(60)
 
 
 def read(folder, text):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from parcast.cli import main
+from parcast.testing import cases
 from parcast_perturb.excess import excess_of
 from parcast_perturb.one_clock import on_one_clock, recorded_costs
 from parcast_perturb.perturbation import Recorded
@@ -20,7 +20,7 @@ from parcast_traces.trace.recording import Recording
 
 from .straggling import LATENCY, Straggling, straggling
 
-PROGRAMS = int(os.environ.get("PARCAST_PROGRAMS", "120"))
+PROGRAMS = cases(80)
 
 #: A slowdown exceeds the noise where it is so many standard deviations of a rank's computation.
 EXCEEDS = 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from fractions import Fraction
 from random import Random
 
@@ -11,13 +10,12 @@ import pytest
 from aged import TieError, aged_net, played
 
 from parcast.cli import main
-from parcast.testing import seeds
+from parcast.testing import cases, seeds
 from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.net import Net, NetError, Tokens, Transition
 from parcast_petri.nets.token_game import Play
 
-#: Nets by chance; .ci/nightly asks more.
-NETS = int(os.environ.get("PARCAST_PROGRAMS", "300"))
+NETS = cases(150)
 
 
 @pytest.mark.parametrize("policy", ["fixed", "ps"])

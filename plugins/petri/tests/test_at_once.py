@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
 from parcast import Query, Registry, UnsupportedError
-from parcast.testing import random_program, seeds
+from parcast.testing import cases, random_program, seeds
 from parcast_petri.kernel import layout as k
 from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.token_game import Play
@@ -17,7 +15,7 @@ from parcast_petri.programs.at_once import column_program, is_plain
 from parcast_petri.programs.lowering import END, program_net
 from parcast_petri.solvers import preparation
 
-CASES = int(os.environ.get("PARCAST_PROGRAMS", "60"))
+CASES = cases(60)
 REGISTRY = Registry()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from random import Random
 
 import numpy as np
@@ -12,12 +11,13 @@ import pytest
 from scipy.linalg import expm
 
 from parcast.cli import main
+from parcast.testing import cases
 from parcast_petri.machine.laws import Law
 from parcast_petri.machine.load import Load
 from parcast_petri.solvers.sampled import _table, core_of
 
-#: Cases by chance, and how many of them are summed as well; .ci/nightly asks more.
-CASES = 10 * int(os.environ.get("PARCAST_PROGRAMS", "100"))
+#: How many cases there are, and how many of them are summed as well.
+CASES = cases(400)
 SUMMED = CASES // 50
 LAWS = ("exp:1", "hyper:4,1", "erlang:3,1", "phase:0.3,1")
 

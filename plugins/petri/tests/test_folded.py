@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from random import Random
 
@@ -14,7 +13,7 @@ from parcast import Registry
 from parcast.cli import main
 from parcast.errors import ParcastError
 from parcast.program.reader import read_source
-from parcast.testing import seeds
+from parcast.testing import cases, seeds
 from parcast_petri.commands.arguments import query_of
 from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.token_game import Play
@@ -23,8 +22,7 @@ from parcast_petri.programs.paper import Loop, Segment
 from parcast_petri.solvers.mean import Mean
 
 REGISTRY = Registry([parcast_petri])
-#: Programs by chance; .ci/nightly asks more.
-PROGRAMS = int(os.environ.get("PARCAST_PROGRAMS", "300")) // 5
+PROGRAMS = cases(60)
 
 
 def by_chance(random: Random) -> str:

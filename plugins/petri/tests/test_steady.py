@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from itertools import combinations
 from random import Random
 
@@ -12,14 +11,14 @@ import numpy as np
 import pytest
 
 from parcast.cli import main
+from parcast.testing import cases
 from parcast_petri.machine.laws import Law
 from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.net import Net, NetError, Transition
 from parcast_petri.nets.solve import Solution, solution
 from parcast_petri.nets.steady_state import SteadyState, never_ends, steady_state
 
-#: Closed networks by chance; .ci/nightly asks more.
-NETWORKS = int(os.environ.get("PARCAST_PROGRAMS", "300")) // 20
+NETWORKS = cases(10)
 
 
 def exp(name, pre, post, mean, **rest):

@@ -1,11 +1,7 @@
-"""Synthetic codes of known mechanism: bands hold, and bottlenecks that are stated firmly are right.
-
-PARCAST_CODES=200 takes as many; the experiment prints the figures.
-"""
+"""Synthetic codes of known mechanism: bands hold, and firmly stated bottlenecks are right."""
 
 from __future__ import annotations
 
-import os
 import runpy
 import sys
 from pathlib import Path
@@ -13,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from parcast.testing import cases
 from parcast_scaling.curves import curves
 from parcast_scaling.forecast import bands
 from parcast_scaling.isoefficiency import isoefficiency
 from parcast_scaling.times import Run, observe
 
 FILE = Path(__file__).parents[3] / "experiments" / "scaling" / "codes.py"
-COUNT = int(os.environ.get("PARCAST_CODES", "10"))
+COUNT = cases(10)
 
 
 @pytest.fixture(scope="module")

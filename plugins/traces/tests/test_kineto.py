@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -13,13 +12,14 @@ from hypothesis import strategies as st
 
 from parcast.cli import main
 from parcast.errors import FileError, UnsupportedError
+from parcast.testing import cases
 from parcast_traces.errors import MissingRanksError
 from parcast_traces.readers import json_stream, read_trace
 from parcast_traces.readers.rank_files import rank_named
 from parcast_traces.trace.columns import BYTES, END, START
 from parcast_traces.workload import read
 
-CASES = int(os.environ.get("PARCAST_PROGRAMS", "60"))
+CASES = cases(60)
 
 
 def event(cat, name, ts, dur, *, tid=7, **args):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 
 import attrs
 import pytest
@@ -13,13 +12,14 @@ from hypothesis import strategies as st
 
 from parcast import Query, Registry
 from parcast.errors import FileError, UnsupportedError
+from parcast.testing import cases
 from parcast_traces.readers import read_trace
 from parcast_traces.readers.playing import trace_of
 from parcast_traces.readers.schedules import Schedule, Step
 from parcast_traces.to_program import program
 from parcast_traces.trace.columns import START
 
-CASES = int(os.environ.get("PARCAST_PROGRAMS", "100"))
+CASES = cases(60)
 
 
 def names(trace):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import ParcastError, UnsupportedError
 from parcast.quantities import Distribution
+from parcast.testing import cases
 from parcast_training.goodput.failing import FailingJob, Plan
 from parcast_training.goodput.failures import (
     failures_to_finish,
@@ -29,7 +29,7 @@ from parcast_training.goodput.simulation import simulate_finish, simulate_span
 from .plain_goodput import plain_finish
 
 #: How many random jobs are simulated; nightly takes many more.
-JOBS = int(os.environ.get("PARCAST_GOODPUT", "25"))
+JOBS = cases(15)
 #: Standard errors that a mean of so many random jobs stays within, but once in a million jobs.
 SURE = 4.9
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import attrs
@@ -12,7 +11,7 @@ from parcast import InvalidPointError, Query, Registry, UnsupportedError
 from parcast.files import workload_from_data
 from parcast.model import Costs
 from parcast.program.matching import matched_program
-from parcast.testing import by_sweep, seeds
+from parcast.testing import by_sweep, cases, seeds
 from parcast_training.steps.asking import step_at
 from parcast_training.steps.files import KIND
 from parcast_training.steps.formula import algebra
@@ -27,7 +26,7 @@ from parcast_training.steps.solver import Training
 
 from .random_jobs import random_query
 
-JOBS = int(os.environ.get("PARCAST_JOBS", "12"))
+JOBS = cases(12)
 
 
 @pytest.fixture(scope="module")

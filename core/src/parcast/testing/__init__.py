@@ -10,7 +10,7 @@ A broken promise raises `AssertionError` with one sentence: who broke it and wha
 
 `by_sweep` and `by_events` execute the cost table of ``docs/program.md`` plainly, and
 `random_program` gives programs and machines on which a solver's ideal mode must equal them;
-`seeds` gives other ones every day.
+`seeds` gives other ones every day, and `cases` more of them at night.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from parcast.testing.imports import deep_imports
 from parcast.testing.plugin import HEAVY, check_plugin
 from parcast.testing.programs import FEATURES, RandomProgram, random_program
 from parcast.testing.queries import STANDARD_PHASES, UNIT_MACHINE, standard_queries
-from parcast.testing.seeding import first_seed, seeds
+from parcast.testing.seeding import cases, first_seed, seeds
 from parcast.testing.shipped import check_dataset, check_machine, check_workload
 from parcast.testing.solver import check_family, check_solver
 from parcast.testing.threads import check_threads
@@ -36,6 +36,7 @@ __all__ = [
     "Reference",
     "by_events",
     "by_sweep",
+    "cases",
     "check_dataset",
     "check_family",
     "check_machine",

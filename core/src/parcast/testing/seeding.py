@@ -1,18 +1,19 @@
-"""Seeds of random cases: new ones every day, and those of any day again."""
+"""How many random cases a test has, and their seeds: new ones every day, or a day's again."""
 
 from __future__ import annotations
 
 import os
-from datetime import datetime
+from datetime import date, datetime
 
 #: The first seeds of two days are so far apart: more cases than a night has.
-_OF_A_DAY = 10_000
+_OF_A_DAY = 100_000
+_EPOCH = date(2020, 1, 1)
 
 
 def first_seed() -> int:
     """Return the first seed: ``PARCAST_SEED``, or one that the day gives."""
     seed = os.environ.get("PARCAST_SEED")
-    return int(seed) if seed else int(f"{datetime.now().astimezone():%y%j}") * _OF_A_DAY
+    return int(seed) if seed else (datetime.now().astimezone().date() - _EPOCH).days * _OF_A_DAY
 
 
 def seeds(count: int) -> range:
@@ -21,3 +22,8 @@ def seeds(count: int) -> range:
     A test that fails is repeated with the ``PARCAST_SEED`` it had.
     """
     return range(first_seed(), first_seed() + count)
+
+
+def cases(count: int) -> int:
+    """Return how many random cases a test has: ``count``, or ``PARCAST_CASES`` times as many."""
+    return count * int(os.environ.get("PARCAST_CASES") or 1)
