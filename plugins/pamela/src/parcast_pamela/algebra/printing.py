@@ -173,8 +173,15 @@ def atoms(polynomial: Polynomial) -> Iterator[Atom]:
 class _Printer:
     def __init__(self, dialect: Dialect, names: dict[Symbol, str]) -> None:
         self.dialect, self.names = dialect, names
+        self.texts: dict[Polynomial, str] = {}  # parts stand in a formula many times over
 
     def sum(self, polynomial: Polynomial) -> str:
+        line = self.texts.get(polynomial)
+        if line is None:
+            line = self.texts[polynomial] = self._sum(polynomial)
+        return line
+
+    def _sum(self, polynomial: Polynomial) -> str:
         if not polynomial.terms:
             return "0"
         parts = sorted((self._rank(*term), *self._term(*term)) for term in polynomial.terms)
