@@ -40,7 +40,7 @@ def query_of(tmp_path, data, **machine):
 
 def plain(ranks, comms):
     """Return what each rank does, call by call: (operation, arguments, places of requests)."""
-    found = []
+    found, early = [], may_block(ranks)
     for events in ranks:
         mine, posted, before = [], {}, events[0]["t_end"]
         for event in events[1:-1]:
@@ -62,11 +62,30 @@ def plain(ranks, comms):
                 mine.append((call, {**given, "tag": given["tag"] * len(comms)}, ()))
             elif request is None:
                 mine.append(together(call, event, comms, len(ranks)))
+            elif early:
+                mine.append(together(call[1:], event, comms, len(ranks)))
+                posted[request] = None
             else:
                 posted[request] = together(call[1:], event, comms, len(ranks))
         work = events[-1]["t_start"] - before
         found.append([*mine, *[("elapse", {"seconds": work}, ())] * (work > 0)])
     return found
+
+
+def may_block(ranks):
+    """Tell whether nonblocking collectives may run where they begin: none meets anything else."""
+    comms, open_calls = set(), set()
+    for events in ranks:
+        for event in events[1:-1]:
+            call, request = event["kind"], event.get("request")
+            if call == "waitall":
+                open_calls -= set(event["requests"])
+            elif request is not None and call not in MESSAGES:
+                open_calls.add(request)
+                comms.add(event["comm"])
+            elif open_calls:
+                return False
+    return len(comms) <= 1
 
 
 def together(op, event, comms, size):
