@@ -72,6 +72,7 @@ def test_every_family_charges_what_elapses(solver, programs):
                 d=drawn.disks,
                 mapping=drawn.mapping,
                 solvers=[solver],
+                elasticities=False,
             ).rows[0]
             for plain in (False, True)
         ]

@@ -56,7 +56,7 @@ def program(rank, size):
 """
     )
     asked = machine(overhead=overhead)
-    (row,) = REGISTRY.compare(workload, asked, p=p, solvers="spmd").rows
+    (row,) = REGISTRY.compare(workload, asked, p=p, solvers="spmd", elasticities=False).rows
     assert row.status.value == "ok", row.message
     query = Query(workload=workload, machine=asked, p=p)
     reference = by_sweep(matched_program(query).unrolled, Costs.of(query, ("compute", "messages")))
@@ -91,7 +91,7 @@ def test_spmd_equals_the_reference_on_random_balanced_programs(programs):
             **limit,
         )
         workload = read_source(source)
-        (row,) = REGISTRY.compare(workload, asked, p=p, solvers="spmd").rows
+        (row,) = REGISTRY.compare(workload, asked, p=p, solvers="spmd", elasticities=False).rows
         assert row.status.value == "ok", (row.message, source)
         query = Query(workload=workload, machine=asked, p=p)
         reference = by_sweep(
@@ -118,7 +118,9 @@ def program(rank, size):
         "nodes": {"groups": [{"count": 16, "weight": weight}]},
         "network": {"startup": 2**-6, "bandwidth": 2**20},
     }
-    (row,) = REGISTRY.compare(workload, REGISTRY.machine(table), p=p, solvers="spmd").rows
+    (row,) = REGISTRY.compare(
+        workload, REGISTRY.machine(table), p=p, solvers="spmd", elasticities=False
+    ).rows
     query = Query(workload=workload, machine=REGISTRY.machine(table), p=p)
     reference = by_sweep(matched_program(query).unrolled, Costs.of(query, ("compute", "messages")))
     assert row.time == reference.time
@@ -147,7 +149,7 @@ def program(rank, size):
 """
     )
     chosen = machine(**NETWORKS[network])
-    (row,) = REGISTRY.compare(workload, chosen, p=8, solvers="spmd").rows
+    (row,) = REGISTRY.compare(workload, chosen, p=8, solvers="spmd", elasticities=False).rows
     assert row.status.value == "ok", row.message
     query = Query(workload=workload, machine=chosen, p=8)
     costs = Costs.of(query, ("compute", "messages"), WHOLE_NETWORK)
@@ -216,7 +218,7 @@ def test_w_is_what_the_fullest_link_carries_unless_it_is_stated(network, level, 
             "    sendrecv((rank + 1) % size, 2**18, (rank - 1) % size)\n"
         ),
     ):
-        (row,) = REGISTRY.compare(workload, chosen, p=p, solvers="spmd").rows
+        (row,) = REGISTRY.compare(workload, chosen, p=p, solvers="spmd", elasticities=False).rows
         assert row.status.value == "ok", row.message
         (detail,) = row.details["phases"]
         expected = eval(level, {"p": p})
@@ -232,7 +234,9 @@ def test_spmd_has_phases_boosted_where_other_cores_are_idle(p, time):
         "network": {"startup": 0, "bandwidth": 1},
     }
     phases = {"name": "w", "phase": [{"serial": 8}]}
-    (row,) = REGISTRY.compare(phases, REGISTRY.machine(table), p=p, solvers="spmd").rows
+    (row,) = REGISTRY.compare(
+        phases, REGISTRY.machine(table), p=p, solvers="spmd", elasticities=False
+    ).rows
     assert row.time == time, row.message
 
 
@@ -242,7 +246,11 @@ def test_a_header_of_next_to_nothing_changes_next_to_nothing(messages):
     phase = {"serial": 2**20, "messages": messages, "bytes": 2**16, "distribution": "constant"}
     times = [
         REGISTRY.compare(
-            {"name": "w", "phase": [phase]}, machine(overhead=2**-8, **more), p=4, solvers="spmd"
+            {"name": "w", "phase": [phase]},
+            machine(overhead=2**-8, **more),
+            p=4,
+            solvers="spmd",
+            elasticities=False,
         )
         .rows[0]
         .time

@@ -169,7 +169,9 @@ def one_message(n=8, contention="bus", solver="petri", p=2, parts=None, **settin
         **(parts or {}),
     }
     asked = {"p": p, "solvers": solver, "settings": {"n": n, **settings}}
-    (row,) = REGISTRY.compare(read_source(ONE, "one.py", "one"), machine, **asked).rows
+    (row,) = REGISTRY.compare(
+        read_source(ONE, "one.py", "one"), machine, **asked, elasticities=False
+    ).rows
     return row
 
 
@@ -268,10 +270,15 @@ def test_links_are_shared_fairly_where_the_machine_says_so():
     machine = {"name": "m", "network": {"startup": 1, "bandwidth": 8, "contention": "fair"}}
     ends = {}
     for solver in ("petri", "petri.mean", "petri.sampled", "petri.explicit"):
-        (row,) = REGISTRY.compare(program, machine, p=3, solvers=solver).rows
+        (row,) = REGISTRY.compare(program, machine, p=3, solvers=solver, elasticities=False).rows
         ends[solver] = row.details["ends"]
     assert set(map(tuple, ends.values())) == {(0, 0, 3)}
     alone = REGISTRY.compare(
-        program, machine, p=3, solvers="petri", settings={"petri.sharing": "none"}
+        program,
+        machine,
+        p=3,
+        solvers="petri",
+        settings={"petri.sharing": "none"},
+        elasticities=False,
     )
     assert alone.rows[0].time == 2
