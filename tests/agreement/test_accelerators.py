@@ -23,9 +23,10 @@ ACCELERATOR = Accelerator(
         Efficiency(least=600, share=0.75),
         Efficiency(least=0, kind="attention", precision="bf16", share=0.4),
         Efficiency(kind="memory", share=0.6),
+        Efficiency(kind="pointwise", share=0.3),
     ),
 )
-WORKS = (("fp64", "gemm"), ("bf16", "gemm"), ("bf16", "attention"))
+WORKS = (("fp64", "gemm"), ("bf16", "gemm"), ("bf16", "attention"), ("fp64", "pointwise"))
 #: What engines and formulas round otherwise.
 CLOSE = 1e-9
 
@@ -43,9 +44,10 @@ class _Offloading(ast.NodeTransformer):
         flops, moved = (*map(ast.unparse, call.args), "0")[:2]
         text = f"compute({flops}, {moved}, on='gpu', precision={precision!r}, kind={kind!r})"
         if self.plain:
-            share = f"(0.75 if ({flops}) >= 600 else 0.5)" if kind == "gemm" else "0.4"
+            share = "0.4" if kind == "attention" else f"(0.75 if ({flops}) >= 600 else 0.5)"
+            traffic = 0.3 if kind == "pointwise" else 0.6
             rate = ACCELERATOR.rates[precision]
-            text = f"elapse(max(({flops}) / ({rate} * {share}), ({moved}) / (3e5 * 0.6)))"
+            text = f"elapse(max(({flops}) / ({rate} * {share}), ({moved}) / (3e5 * {traffic})))"
         return ast.parse(text, mode="eval").body
 
 

@@ -64,6 +64,15 @@ def test_attention_has_a_share_of_its_own():
     assert seconds(call, on=machine(efficiency=steps)) == [pytest.approx(1e12 / 40e12)]
 
 
+@pytest.mark.parametrize(("shares", "reached"), [((), 1.0), ((("memory", 0.8),), 0.8)])
+def test_pointwise_kernels_have_a_share_of_their_own(shares, reached):
+    call = "compute(0, 1e12, on='gpu', kind='pointwise')"
+    steps = [{"kind": kind, "share": share} for kind, share in shares]
+    assert seconds(call, on=machine(efficiency=steps)) == [pytest.approx(0.5 / reached)]
+    steps.append({"kind": "pointwise", "share": 0.25})
+    assert seconds(call, on=machine(efficiency=steps)) == [pytest.approx(2.0)]
+
+
 def test_processes_of_one_accelerator_share_it():
     """Three processes on a node of two accelerators: the first and the third share one."""
     call = "compute(9e12 * (rank + 1), on='gpu')"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from parcast.startup import lazily
 
 if TYPE_CHECKING:
-    from parcast.model.accelerator import Accelerator
+    from parcast.model.accelerator import Accelerator, shares_of
     from parcast.model.answers import Answers
     from parcast.model.costs import Costs
     from parcast.model.dataset import Dataset, Measured, Modeling, Point, Question
@@ -68,6 +68,7 @@ __all__ = [
     "is_lower_bound",
     "place",
     "port_name",
+    "shares_of",
     "star",
     "traffic_of",
 ]

@@ -14,10 +14,14 @@ from parcast.quantities.formulas import Unit, Whole
 Rate = Annotated[float, Unit("FLOP/s", positive=True)]
 
 #: The work of a kernel, for how much of the peak it reaches.
-Work = Literal["gemm", "attention"]
+Work = Literal["gemm", "attention", "pointwise"]
 
-#: What an efficiency is of: the rate of some work, or the memory's bandwidth.
-Kind = Literal["gemm", "attention", "memory"]
+#: What an efficiency is of: the rate of some work, or the memory's bandwidth, which kernels that
+#: compute each number by itself (activations, dropout, norms) reach less of.
+Kind = Literal["gemm", "attention", "memory", "pointwise"]
+
+#: What counts where a machine does not state a kind.
+_INSTEAD = {"attention": "gemm", "pointwise": "memory"}
 
 Precision = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8"]
 
@@ -55,8 +59,9 @@ class Rates(Mapping[str, float]):
 class Efficiency:
     """The share of a peak that work reaches from a size on."""
 
-    least: Annotated[float, Unit("1")] = 0.0  #: flops of a kernel; bytes where kind is memory
-    kind: Kind = "gemm"  #: of memory: the share of its bandwidth
+    #: flops of a kernel; bytes where kind is memory or pointwise
+    least: Annotated[float, Unit("1")] = 0.0
+    kind: Kind = "gemm"  #: of memory and pointwise: the share of the bandwidth
     precision: Precision | None = None  #: that it holds for; every one without its own
     share: Annotated[float, Unit("1", positive=True, most=1.0)]  #: of the peak
 
@@ -119,7 +124,8 @@ class Accelerator:
         precision
             One of `rates`.
         kind
-            ``gemm`` or ``attention``, which counts as ``gemm`` where the file has no share of it.
+            ``gemm``; ``attention``, which counts as ``gemm`` where the file has no share of it; or
+            ``pointwise``, whose bytes count as others do where the file has no share of it.
 
         Returns
         -------
@@ -133,10 +139,11 @@ class Accelerator:
         """
         import numpy as np
 
-        moving = bytes / (self.memory_bandwidth * self._share("memory", None, bytes))
+        computing, traffic = shares_of(kind)
+        moving = bytes / (self.memory_bandwidth * self._share(traffic, None, bytes))
         if not np.any(flops):
             return moving
-        reached = self.rate(precision) * self._share(kind, precision, flops)
+        reached = self.rate(precision) * self._share(computing, precision, flops)
         return np.maximum(flops / reached, moving)
 
     def rate(self, precision: str) -> float:
@@ -156,7 +163,7 @@ class Accelerator:
         return (
             self._steps(kind, precision)
             or self._steps(kind, None)
-            or (self.steps("gemm", precision) if kind == "attention" else ())
+            or (self.steps(_INSTEAD[kind], precision) if kind in _INSTEAD else ())
         )
 
     def _steps(self, kind: str, precision: str | None) -> tuple[Efficiency, ...]:
@@ -174,6 +181,11 @@ class Accelerator:
     def _lacks(self, precision: str) -> str:
         name = f"accelerator {self.name}" if self.name else "the accelerator"
         return f"{name} states no rate in {precision}; it has {', '.join(self.rates)}"
+
+
+def shares_of(kind: str) -> tuple[str, str]:
+    """Return the kinds of efficiency that some work's operations and its bytes have."""
+    return ("gemm", "pointwise") if kind == "pointwise" else (kind, "memory")
 
 
 def _check_steps(steps: tuple[Efficiency, ...], kind: str) -> None:

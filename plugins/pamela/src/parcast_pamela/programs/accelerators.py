@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from parcast.model import Accelerator, Machine, Placement
+from parcast.model import Accelerator, Machine, Placement, shares_of
 from parcast.quantities import Call, Expr, Name, Num
 
 _ZERO = Num(0)
@@ -33,8 +33,9 @@ class Offloaded:
 
     def seconds(self, flops: Expr, moved: Expr, precision: str, kind: str) -> Expr:
         """Return what operations of a precision take that move bytes."""
-        working = self._at_share(flops, f"$gpu_{precision}", kind, precision)
-        moving = self._at_share(moved, "$gpu_memory", "memory", None)
+        computing, traffic = shares_of(kind)
+        working = self._at_share(flops, f"$gpu_{precision}", computing, precision)
+        moving = self._at_share(moved, "$gpu_memory", traffic, None)
         if _ZERO in (working, moving):
             return moving if working == _ZERO else working
         return Call("max", (working, moving))

@@ -74,7 +74,7 @@ def plan(
         raise UnsupportedError(
             f"{workload.name} is of the kind {workload.kind!r}; a plan is of a 'training' job"
         )
-    from parcast_training.steps.solver import TOO_SHORT
+    from parcast_training.steps.solver import too_short
 
     job, accelerator, hops, fixed = _asked(workload, on, gpus, settings or [])
     result = planned(job, gpus, accelerator, hops, fixed=fixed, count=best)
@@ -97,7 +97,7 @@ def plan(
             f"be, {result.fitting:,} of them fit, {result.timed:,} were timed by their schedule\n"
         )
         print_table(_head(rows), [_cells(row) for row in rows], _OPTIONAL)
-        print_text(f"\n{TOO_SHORT}")
+        print_text(f"\n{too_short(accelerator)}")
     if output is not None:
         write_text(output, " \\\n".join(arguments(result.best[0].job)) + "\n")
 

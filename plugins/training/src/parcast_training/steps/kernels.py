@@ -36,7 +36,7 @@ class Kernel:
     name: str
     flops: float  #: of one
     moved: float  #: bytes of one
-    kind: str = "gemm"  #: gemm, attention, or memory, which computes next to nothing
+    kind: str = "gemm"  #: gemm, attention, or pointwise, which computes next to nothing
     count: float = 1
     rows: float = 0  #: of a matrix product's result
     columns: float = 0
@@ -62,7 +62,7 @@ def seconds(kernels: Iterable[Kernel], rates: Rates, precision: str) -> float:
     for kernel in kernels:
         used = "bf16" if narrow and kernel.kind == "attention" else precision
         flops = kernel.flops * rounding(kernel, rates.units)
-        launch = rates.seconds(flops, kernel.moved, precision=used, kind=_kind(kernel))
+        launch = rates.seconds(flops, kernel.moved, precision=used, kind=kernel.kind)
         total += kernel.count * float(launch)
     return total
 
@@ -79,10 +79,6 @@ def rounding(kernel: Kernel, units: int | None) -> float:
     tiles = ceil(kernel.rows / _TILE[0]) * ceil(kernel.columns / _TILE[1])
     computed = ceil(tiles / units) * units * _TILE[0] * _TILE[1]
     return computed / (kernel.rows * kernel.columns)
-
-
-def _kind(kernel: Kernel) -> str:
-    return "gemm" if kernel.kind == "memory" else kernel.kind
 
 
 def layer_kernels(job: Job, layout: Layout) -> LayerKernels:
@@ -151,8 +147,10 @@ def _attention(job: Job, layout: Layout, tokens: float) -> tuple[Kernel, ...]:
         return (Kernel("flash", flops, _HALF * 2 * (width + kv), "attention"),)
     scores = tokens * job.sequence * job.heads / layout.tp
     mask = 1 if job.dropout else 0
-    softmax = Kernel("softmax", 0, 2 * _HALF * scores, "memory")
-    dropout = (Kernel("scores' dropout", 0, (2 * _HALF + mask) * scores, "memory"),) if mask else ()
+    softmax = Kernel("softmax", 0, 2 * _HALF * scores, "pointwise")
+    dropout = (
+        (Kernel("scores' dropout", 0, (2 * _HALF + mask) * scores, "pointwise"),) if mask else ()
+    )
     return (
         Kernel("scores", flops, _HALF * (width + kv + scores), "attention"),
         softmax,
@@ -166,16 +164,16 @@ def _memory_bound(job: Job, layout: Layout, tokens: float) -> tuple[Kernel, ...]
     row, mask = tokens * job.hidden / split, 1 if job.dropout else 0
     inner = tokens * job.active * job.ffn_width / layout.tp
     return (
-        Kernel("norm", 0, 2 * _HALF * row, "memory", 2),
-        Kernel("residual", 0, (3 * _HALF + mask) * row, "memory", 2),
-        Kernel("activation", 0, _HALF * (job.ups + 1) * inner, "memory"),
+        Kernel("norm", 0, 2 * _HALF * row, "pointwise", 2),
+        Kernel("residual", 0, (3 * _HALF + mask) * row, "pointwise", 2),
+        Kernel("activation", 0, _HALF * (job.ups + 1) * inner, "pointwise"),
     )
 
 
 def embedding_kernels(job: Job, layout: Layout) -> tuple[Kernel, ...]:
     """Return what the first stage does before its layers, forward or backward."""
     tokens = job.micro_batch * job.sequence / layout.cp
-    return (Kernel("embedding", 0, 2 * _HALF * tokens * job.hidden, "memory"),)
+    return (Kernel("embedding", 0, 2 * _HALF * tokens * job.hidden, "pointwise"),)
 
 
 def head_kernels(job: Job, layout: Layout) -> tuple[tuple[Kernel, ...], tuple[Kernel, ...]]:
@@ -183,7 +181,7 @@ def head_kernels(job: Job, layout: Layout) -> tuple[tuple[Kernel, ...], tuple[Ke
     tokens = job.micro_batch * job.sequence / layout.cp
     words = job.vocabulary / layout.tp
     product = _product("logits", tokens, job.hidden, words, _HALF)
-    loss = Kernel("loss", 0, (_HALF + 4 + 4) * tokens * words, "memory")
+    loss = Kernel("loss", 0, (_HALF + 4 + 4) * tokens * words, "pointwise")
     return (product, loss), (product,)
 
 
@@ -199,4 +197,4 @@ def optimizer_kernel(job: Job, layout: Layout, stage: int) -> Kernel:
     updated = shared / group + layers * expert / (group / job.ep) if job.zero else weights
     width = gradient_bytes(job)
     moved = updated * (2 * width + 24 + _HALF) + weights * width
-    return Kernel("optimizer", 0, moved, "memory")
+    return Kernel("optimizer", 0, moved, "pointwise")
