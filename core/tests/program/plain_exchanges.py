@@ -240,5 +240,17 @@ def all_posted(comm, r, root, have, at_once=None):
                 add(have, got)
 
 
+def allgather_posted(comm, r, root, have):
+    own, p = dict(have), len(comm)
+    peers = [comm[(r + k) % p] for k in range(1, p)]
+    for peer in peers:
+        yield "irecv", None, {}, peer
+    for k in range(1, p):
+        yield "isend", comm[(r - k) % p], own, None
+    if peers:
+        for got in (yield "waitall", None, {}, peers):
+            add(have, got)
+
+
 def scattered(comm, r, root, have):
     yield from all_posted(comm, r, root, have, 32)

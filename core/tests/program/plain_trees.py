@@ -207,6 +207,29 @@ def scatter_at_once(comm, r, root, have):
         yield "waitall", None, {}, []
 
 
+def reduce_at_once(comm, r, root, have):
+    if r != root:
+        yield from send(comm[root], have)
+        return
+    others = [comm[other] for other in range(len(comm)) if other != root]
+    for other in others:
+        yield "irecv", None, {}, other
+    if others:
+        for got in (yield "waitall", None, {}, others):
+            add(have, got)
+
+
+def there_and_back_at_once(comm, r, root, have):
+    yield from reduce_at_once(comm, r, 0, have)
+    if r:
+        have.update((yield from recv(comm[0])))
+        return
+    for other in comm[1:]:
+        yield "isend", other, dict(have), None
+    if len(comm) > 1:
+        yield "waitall", None, {}, []
+
+
 def asked_in_turn(comm, r, root, have):
     if r != root:
         yield from recv(comm[root])

@@ -134,6 +134,10 @@ def test_times_at_powers_of_two_are_those_of_the_page(size):
         "reduce_scatter recursive-halving": doublings * STARTUP + (size - 1) * whole,
         "gather linear-sync": 2 * (size - 1) * STARTUP + (size - 1) * whole,
         "scatter linear-nb": STARTUP + whole,
+        "gather linear-nb": STARTUP + whole,
+        "reduce linear-nb": STARTUP + whole,
+        "barrier linear-nb": 2 * STARTUP,
+        "allgather linear": STARTUP + whole,
     }
     times = {}
     for text in expected:
@@ -214,9 +218,17 @@ def _influence(unrolled):
     reached = [{rank} for rank in range(unrolled.size)]
 
     def actions(rank):
+        posted = []
         for operation in unrolled.rank(rank):
             to, source = operation.arguments.get("dst"), operation.arguments.get("src")
-            if source is None:
+            if operation.op == "irecv":
+                posted.append(source)
+                yield "irecv", None, {}, source
+            elif operation.op == "waitall":
+                for got in (yield "waitall", None, {}, posted):
+                    reached[rank].update(got)
+                posted = []
+            elif source is None:
                 yield operation.op, to, dict.fromkeys(reached[rank]), None
             else:
                 got = yield operation.op, to, dict.fromkeys(reached[rank]), source

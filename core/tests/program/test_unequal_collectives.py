@@ -30,9 +30,9 @@ def messages(op, algorithm, sizes, root):
     p = len(sizes)
     rounds = range(math.ceil(math.log2(p))) if p > 1 else ()
     match op, algorithm:
-        case "gatherv", "linear":
+        case "gatherv", "linear" | "linear-nb":
             return [(r, root, sizes[r]) for r in range(p) if r != root]
-        case "scatterv", "linear":
+        case "scatterv", "linear" | "linear-nb":
             return [(root, r, sizes[r]) for r in range(p) if r != root]
         case "alltoallv", "pairwise":
             return [(r, (r + k) % p, sizes[r]) for k in range(1, p) for r in range(p)]

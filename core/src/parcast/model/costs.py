@@ -188,7 +188,8 @@ class Costs:
             return seconds
         links = self._routes(src, dst)
         hops = np.where(links == NO_LINK, 0, self.wiring().latency[links]).sum(axis=1)
-        return seconds + hops.reshape(np.shape(seconds))
+        factor = by_size(self.sizes, 1, "latency_factor", n)
+        return seconds + factor * hops.reshape(np.shape(seconds))
 
     def transfer(self, src: Number, dst: Number, n: Number) -> Number:
         """Return the seconds that ``n`` bytes are on the links, where nothing else is there."""

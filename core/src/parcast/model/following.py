@@ -12,6 +12,9 @@ _SAYS: Mapping[str, Callable[[Network], bool]] = {
     "contention = 'fair'": lambda network: network.contention == "fair",
     "sizes": lambda network: bool(network.sizes),
     "sizes.efficiency": lambda network: any(size.efficiency for size in network.sizes),
+    "sizes.latency_factor": lambda network: any(
+        size.latency_factor is not None for size in network.sizes
+    ),
     "levels": lambda network: bool(network.levels),
     "header": lambda network: network.header > 0,
     "eager = 'waits'": lambda network: network.eager == "waits",

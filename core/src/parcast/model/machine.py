@@ -80,6 +80,8 @@ class NetworkSize:
     overhead_receive: Seconds | None = None  #: of the receiver, per message
     #: of the bytes that a message between nodes takes up on its links, those that it has
     efficiency: Annotated[float, Unit("1", positive=True)] | None = None
+    #: how often it goes the latencies of the topology's links: 3 where a handshake goes first
+    latency_factor: Annotated[float, Unit("1")] | None = None
 
 
 @attrs.frozen(kw_only=True)

@@ -28,6 +28,7 @@ class SizeCosts:
     overhead: Number
     overhead_receive: Number
     expansion: Number = 1  #: bytes on links for each byte of a message and its header
+    latency_factor: Number = 1  #: of the latencies of the topology's links
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -128,6 +129,7 @@ def sizes_of(network: Network, base: SizeCosts) -> tuple[SizeCosts, ...]:
             "overhead": size.overhead,
             "overhead_receive": size.overhead_receive,
             "expansion": None if size.efficiency is None else 1.0 / size.efficiency,
+            "latency_factor": size.latency_factor,
         }
         changed = {name: value for name, value in stated.items() if value is not None}
         base = attrs.evolve(base, least=size.least, **changed)

@@ -510,10 +510,11 @@ class _Simulation:
         """Return the latency of a letter, and its seconds on the links alone."""
         latency, per_byte, size = self.prices(letter)
         if self.costs.fabric is not None:
-            wiring = self.costs.wiring()
+            wiring, steps = self.costs.wiring(), self.costs.sizes
+            factors = [step.latency_factor for step in steps if step.least <= letter.size]
             for link in self.streams.route(letter.source, letter.target):
                 if link < len(self.costs.fabric.latency):
-                    latency += self.costs.fabric.latency[link]
+                    latency += self.costs.fabric.latency[link] * (factors[-1] if factors else 1)
                 per_byte = max(per_byte, 1 / wiring.capacity[link])
         return latency, size * per_byte
 

@@ -25,7 +25,7 @@ def with_more(network: Network, seed: int, cores: int, numbers: Numbers, fair: b
     fair
         Whether messages share links, rather than as the network says.
     """
-    random = Random(seed)  # noqa: S311  # no secrets
+    random, detours = Random(seed), Random(seed + 2**40)  # noqa: S311  # no secrets
     milli, mega = numbers.milli, numbers.mega
 
     def some(*values: Any) -> Any:
@@ -39,6 +39,7 @@ def with_more(network: Network, seed: int, cores: int, numbers: Numbers, fair: b
             overhead=some(0.0, milli / 4),
             overhead_receive=some(0.0, milli / 2),
             efficiency=some(0.5, 2.0),
+            latency_factor=detours.choice([None, None, 0.0, 3.0]),
         )
         for least in sorted(random.sample([1.0, *numbers.limits, 2 * numbers.limits[-1]], 2))
     )

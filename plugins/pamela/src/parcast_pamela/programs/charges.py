@@ -51,6 +51,8 @@ def _without_formula(costs: Costs, machine: Machine, *, slowest: bool) -> str:
         return "the processes of a level share its bandwidth here"
     if any(size.expansion != 1 for size in costs.sizes):
         return "messages take up other bytes of links than their own here"
+    if costs.fabric is not None and any(size.latency_factor != 1 for size in costs.sizes):
+        return "messages pass the latencies of links by their sizes here"
     if costs.fabric is not None:
         kind = kind_of(machine)
         if kind != "star" and (not kind or slowest or costs.contention == "none"):

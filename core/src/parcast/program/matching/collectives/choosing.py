@@ -25,7 +25,7 @@ from parcast.program.matching.collectives.table import OF_ANY_SIZES, OF_ONE_SIZE
 from parcast.program.source.operations import VECTOR_COLLECTIVES
 from parcast.program.unroll.blocks import Ranks
 
-_ALL_TO_ALL = ("alltoall", "alltoallv")
+_ALL_TO_ALL = ("alltoall", "alltoallv", "allgather", "allgatherv")
 
 
 def placed(query: Query) -> Algorithms:

@@ -18,16 +18,16 @@ HIERARCHICAL = "hierarchical"
 
 #: The algorithms of every collective; the first is used unless another is named.
 ALGORITHMS: Mapping[str, tuple[str, ...]] = {
-    "barrier": ("dissemination", "recursive-doubling", "tree", "linear", HIERARCHICAL),
+    "barrier": ("dissemination", "recursive-doubling", "tree", "linear", "linear-nb", HIERARCHICAL),
     "bcast": (
         *(*_ROOTED, *_TREES, "split-binary"),
         *("scatter-allgather", "scatter-ring-allgather", HIERARCHICAL),
     ),
     "reduce": (
-        *(*_ROOTED, "binary", "in-order-binary", "chain"),
+        *(*_ROOTED, "linear-nb", "binary", "in-order-binary", "chain"),
         *("rabenseifner", HIERARCHICAL),
     ),
-    "gather": (*_ROOTED, "linear-sync", HIERARCHICAL),
+    "gather": (*_ROOTED, "linear-sync", "linear-nb", HIERARCHICAL),
     "scatter": (*_ROOTED, "linear-nb", HIERARCHICAL),
     "allreduce": (
         *("dissemination", "ring", "tree", "recursive-doubling", "rabenseifner"),
@@ -35,7 +35,7 @@ ALGORITHMS: Mapping[str, tuple[str, ...]] = {
     ),
     "allgather": (
         *("dissemination", "ring", "bruck", "recursive-doubling", "neighbor"),
-        *("gather-bcast", HIERARCHICAL),
+        *("linear", "gather-bcast", HIERARCHICAL),
     ),
     "alltoall": ("bruck", "pairwise", "modified-bruck", "pairwise-exchange", *_OPEN_ALLTOALL),
     "reduce_scatter": (
@@ -43,11 +43,11 @@ ALGORITHMS: Mapping[str, tuple[str, ...]] = {
         "reduce-scatterv",
     ),
     "scan": ("dissemination", "linear", "recursive-doubling"),
-    "gatherv": ("linear",),
-    "scatterv": ("linear",),
+    "gatherv": ("linear", "linear-nb"),
+    "scatterv": ("linear", "linear-nb"),
     "allgatherv": (
         *("dissemination", "ring", "bruck", "recursive-doubling", "neighbor"),
-        "gather-bcast",
+        *("linear", "gather-bcast"),
     ),
     "alltoallv": ("pairwise", *_OPEN_ALLTOALL),
 }

@@ -20,6 +20,9 @@ from parcast.program.matching.collectives.groups import (
 
 Positions = NDArray[np.int64]
 
+#: Collectives of a star whose messages come from its root.
+_DOWN = ("bcast", "scatter", "scatterv")
+
 #: How many children a process of Open MPI's k-nomial tree has at each of its levels, and one.
 RADIX = 4
 
@@ -49,7 +52,7 @@ def star(op: str, among: Groups, amount: Any, root: Any) -> Iterator[Step]:
     hub = among.position == root
     to_root, from_root = _hub_sides(among, hub, amount, root)
     hubs, carried = among.take(hub), some(amount, hub)
-    down = op in ("bcast", "scatter", "scatterv")
+    down = op in _DOWN
     if not down:
         yield to_root
     for active, peer in others(hubs):
@@ -105,17 +108,25 @@ def _wait_for(hubs: Groups, requests: Sequence[Step]) -> Step:
     return Step("waitall", hubs.ranks[several], {}, tuple(requests))
 
 
-def scatter_at_once(among: Groups, amount: Any, root: Any) -> Iterator[Step]:
-    """Yield a scatter whose root posts all of its messages and then waits for them."""
+def star_at_once(op: str, among: Groups, amount: Any, root: Any) -> Iterator[Step]:
+    """Yield a star whose root posts all of its messages and then waits for them."""
     hub = among.position == root
-    _, from_root = _hub_sides(among, hub, amount, root)
+    to_root, from_root = _hub_sides(among, hub, amount, root)
     hubs, carried = among.take(hub), some(amount, hub)
-    sends = [
-        active_step("isend", hubs, active, dst=peer, bytes=carried) for active, peer in others(hubs)
-    ]
-    yield from sends
-    yield _wait_for(hubs, sends)
-    yield from_root
+    posted = []
+    for active, peer in others(hubs):
+        if op == "scatterv" and isinstance(amount, np.ndarray):
+            carried = amount[np.searchsorted(among.ranks, peer)]
+        if op in _DOWN:
+            posted.append(active_step("isend", hubs, active, dst=peer, bytes=carried))
+        else:
+            posted.append(active_step("irecv", hubs, active, src=peer))
+    yield from posted
+    if op not in _DOWN:
+        yield to_root
+    yield _wait_for(hubs, posted)
+    if op in _DOWN:
+        yield from_root
 
 
 def ranks_in_turn(among: Groups, amount: Any) -> Iterator[Step]:
