@@ -116,7 +116,9 @@ def bordered(seed):
     )
     machine = made.machine
     ports = machine.network.ports if topology is None else 1
-    sizes = tuple(attrs.evolve(size, efficiency=None) for size in machine.network.sizes)
+    sizes = tuple(
+        attrs.evolve(size, efficiency=None, latency_factor=None) for size in machine.network.sizes
+    )
     network = attrs.evolve(machine.network, levels=(), ports=ports, sizes=sizes)
     parts = {**machine.parts, "network": network}
     return attrs.evolve(made, machine=attrs.evolve(machine, parts=parts), mapping="block")

@@ -51,9 +51,9 @@ def _without_formula(costs: Costs, machine: Machine, *, slowest: bool) -> str:
         return "the processes of a level share its bandwidth here"
     if any(size.expansion != 1 for size in costs.sizes):
         return "messages take up other bytes of links than their own here"
-    if costs.fabric is not None and any(size.latency_factor != 1 for size in costs.sizes):
-        return "messages pass the latencies of links by their sizes here"
     if costs.fabric is not None:
+        if costs.fabric.latency.any() and any(size.latency_factor != 1 for size in costs.sizes):
+            return "links have other latencies for messages of other sizes here"
         kind = kind_of(machine)
         if kind != "star" and (not kind or slowest or costs.contention == "none"):
             return "messages pass links between switches here"
