@@ -222,3 +222,18 @@ def test_bytes_of_every_rank_come_back_from_a_text(tmp_path_factory, data):
         calls = decoded(again, rank, received(again))
         found = [(one.name, one.size, one.root) for one in calls if one.kind >= ALL]
         assert found == [(one["kind"], one["bytes"], one.get("root", -1)) for one in ranks[rank]]
+
+
+@pytest.mark.parametrize(
+    ("calls", "cut"),
+    [
+        (("isend 1 0 10", "finalize"), ()),  # freed after it
+        (("send 1 0 10", "finalize"), ()),
+        (("send 1 0 10",), (0,)),
+    ],
+)
+def test_only_a_rank_without_an_end_is_told_to_be_cut(tmp_path, calls, cut):
+    lines = ["0 init", "1 init", *(f"0 {call}" for call in calls), "1 recv 0 0 10", "1 finalize"]
+    trace = read(tmp_path, "\n".join(lines))
+    sentences = [note for note in trace.notes if "file cut off?" in note]
+    assert [note[:6] for note in sentences] == [f"rank {rank}" for rank in cut]

@@ -13,7 +13,7 @@ from parcast_traces.trace.columns import FIRST, KIND, NAME, Events, Trace
 from parcast_traces.trace.names import Names
 from parcast_traces.trace.rank_recorder import TIMES, WHOLE, RankRecorder
 
-_INIT, _FINALIZE = CODES["init"], CODES["finalize"]
+_INIT, _FINALIZE, _FREE = CODES["init"], CODES["finalize"], CODES["request_free"]
 _PICKY = [CODES[name] for name in ("waitany", "waitsome", "test", "testall", "testany", "testsome",
                                    "iprobe")]  # fmt: skip
 
@@ -79,12 +79,11 @@ class Recording:
 
     def _notes(self, calls: Any) -> Iterator[str]:
         """Yield the notes that any trace may need."""
-        calls_of = (recorder.columns["call"] for recorder in self.ranks)
-        ends = [(codes[0], codes[-1]) if codes else () for codes in calls_of]
-        lost = [
-            rank for rank, codes in enumerate(ends) if _INIT in codes[:1] and _FINALIZE not in codes
-        ]
-        if lost:
+        lost = [rank for rank, own in enumerate(self.ranks) if _is_cut(own.columns["call"])]
+        if len(lost) == 1:
+            yield (f"rank {lost[0]} begins with MPI_Init and does not come to MPI_Finalize: is a "
+                   "file cut off?")  # fmt: skip
+        if len(lost) > 1:
             yield (f"{len(lost)} ranks, rank {lost[0]} the first, begin with MPI_Init and do not "
                    "come to MPI_Finalize: is a file cut off?")  # fmt: skip
         if picky := int(np.isin(calls, _PICKY).sum()):
@@ -105,6 +104,12 @@ class Recording:
                     table[at : at + count, column] = np.frombuffer(rank.columns[name], kind)
             at += count
         return table
+
+
+def _is_cut(calls: Sequence[int]) -> bool:
+    """Tell whether a rank begins with MPI_Init and does not end, but for requests freed, so."""
+    last = next((call for call in reversed(calls) if call != _FREE), _FINALIZE)
+    return bool(calls) and calls[0] == _INIT and last != _FINALIZE
 
 
 def unread(seconds: float) -> Iterator[str]:
