@@ -23,12 +23,16 @@ if TYPE_CHECKING:
 #: How much better a number becomes.
 FACTOR = 2
 
+#: A number of processes, not of what a node costs.
+AGGREGATORS = "storage.aggregators"
+
 
 @attrs.frozen
 class Improvement:
     """A machine, or a run, of which one number is twice as good."""
 
-    number: str  #: a key path; ``p`` or ``d``: twice as many processes or disks
+    #: a key path; ``p``, ``d`` or ``storage.aggregators``: twice as many
+    number: str
     time: float  #: seconds then
     gain: float  #: the part of today's time that it saves; below 0: it takes longer
     bottleneck: str | None  #: the number that most of the time scales with then
@@ -132,6 +136,10 @@ def _better(query: Query, scenario: Scenario, registry: Catalog) -> Iterator[tup
         yield path, attrs.evolve(query, machine=improved(machine, [path], FACTOR))
     if isinstance(query.mapping, str) and query.workload.processes is None:
         yield "p", scenario.query(registry, FACTOR * query.p, query.d)
+    if (aggregators := machine.storage.aggregators) is not None and aggregators < query.p:
+        storage = attrs.evolve(machine.storage, aggregators=FACTOR * aggregators)
+        parts = {**machine.parts, "storage": storage}
+        yield AGGREGATORS, attrs.evolve(query, machine=attrs.evolve(machine, parts=parts))
     if "storage" in machine.parts:
         yield "d", scenario.query(registry, query.p, FACTOR * query.d)
 
@@ -156,6 +164,6 @@ def _bottleneck(solved: Solved, parts: Elasticities | None) -> str | None:
 def _worth(query: Query, name: str, before: float, time: float) -> float | None:
     """Return the price of a node for an hour at which the run costs what it costs today."""
     price = query.machine.cost.price
-    if price is None or name in {"p", "d"}:
+    if price is None or name in {"p", "d", AGGREGATORS}:
         return None
     return price * before / time
