@@ -94,7 +94,7 @@ def test_aggregators_do_what_the_page_says(programs, reference):
 
 @pytest.mark.parametrize("solver", ["emulator.tc", "petri.mean", "perturb.clocked"])
 def test_families_do_too(programs, solver):
-    """Each gives the program and the one that writes it out the same time; emulator in fractions."""
+    """Each gives the program and the one that writes it out one time; emulator in fractions."""
     for seed in seeds(programs // 10):
         rows = [
             REGISTRY.predict(query.workload, query.machine, solver, p=query.p, d=query.d)
@@ -132,7 +132,7 @@ def test_bounds_hold(programs, form):
 
 
 def test_phases_gather_as_their_program_does():
-    """spmd's exchange on a shared-nothing network beside the emulator's, and the disks' startups."""
+    """The exchange and the startups of spmd's formula beside those of the emulator."""
     machine = {
         "name": "dyadic",
         "processor": {"rate": 2**20},
