@@ -12,6 +12,7 @@ from parcast.analysis.point import point
 from parcast.comparison.elasticities import Elasticities, Solved, elasticities
 from parcast.comparison.grid import Placed, Question, Scenario
 from parcast.comparison.solving import Task, Tell, resolve, silent, solve_all
+from parcast.comparison.waits import without_waits
 from parcast.errors import UnsupportedError
 from parcast.model.numbers import improved, numbers_of
 from parcast.model.price import charge
@@ -31,7 +32,8 @@ AGGREGATORS = "storage.aggregators"
 class Improvement:
     """A machine, or a run, of which one number is twice as good."""
 
-    #: a key path; ``p``, ``d`` or ``storage.aggregators``: twice as many
+    #: a key path; ``p``, ``d`` or ``storage.aggregators``: twice as many; ``no imbalance`` and
+    #: ``no background``: without these waits
     number: str
     time: float  #: seconds then
     gain: float  #: the part of today's time that it saves; below 0: it takes longer
@@ -132,6 +134,8 @@ def improvements(
 def _better(query: Query, scenario: Scenario, registry: Catalog) -> Iterator[tuple[str, Query]]:
     """Return queries of which one number is better, by the number's name."""
     machine = query.machine
+    for wait, without in without_waits(query):
+        yield f"no {wait}", without
     for path in numbers_of(machine):
         yield path, attrs.evolve(query, machine=improved(machine, [path], FACTOR))
     if isinstance(query.mapping, str) and query.workload.processes is None:
@@ -164,6 +168,6 @@ def _bottleneck(solved: Solved, parts: Elasticities | None) -> str | None:
 def _worth(query: Query, name: str, before: float, time: float) -> float | None:
     """Return the price of a node for an hour at which the run costs what it costs today."""
     price = query.machine.cost.price
-    if price is None or name in {"p", "d", AGGREGATORS}:
+    if price is None or "." not in name or name == AGGREGATORS:
         return None
     return price * before / time
