@@ -40,7 +40,8 @@ FEATURES = frozenset(
     {
         *("compute", "elapse", "memory", "io", "loops", "regions", "start"),
         *("pairs", "shifts", "requests", "sendrecv", "self", "collectives", "colors"),
-        *("algorithms", "local", "weights", "overhead", "sender"),  # of the machine
+        # of the machine
+        *("algorithms", "local", "weights", "overhead", "sender", "aggregators"),
     }
 )
 
@@ -175,6 +176,7 @@ def random_program(
     machine = _machine(random, size, features, None if fair else contention, eager, numbers)
     if "algorithms" in features:
         machine = _with_later_algorithms(machine, seed)
+    if "aggregators" in features:
         machine = _with_aggregators(machine, seed)
     if network or fair:
         machine = _with_more(machine, seed, numbers, fair=fair, topology=topology)
