@@ -87,7 +87,7 @@ def times(query: Query, reference=by_sweep):
 @pytest.mark.parametrize("reference", [by_sweep, by_events])
 def test_aggregators_do_what_the_page_says(programs, reference):
     """Against a program that states each of their messages, in fractions."""
-    for seed in seeds(programs // 6):
+    for seed in seeds(programs // 12):
         stated, plain = pair(seed)
         assert times(stated, reference) == times(plain, reference), seed
 
@@ -95,7 +95,7 @@ def test_aggregators_do_what_the_page_says(programs, reference):
 @pytest.mark.parametrize("solver", ["emulator.tc", "petri.mean", "perturb.clocked"])
 def test_families_do_too(programs, solver):
     """Each gives the program and the one that writes it out one time; emulator in fractions."""
-    for seed in seeds(programs // 10):
+    for seed in seeds(programs // 15):
         rows = [
             REGISTRY.predict(query.workload, query.machine, solver, p=query.p, d=query.d)
             for query in pair(seed)
@@ -110,7 +110,7 @@ def test_families_do_too(programs, solver):
 def test_bounds_hold(programs, form):
     """What pamela says is no more than the time, and its form barrier no less."""
     compared = 0
-    for seed in seeds(programs // 10):
+    for seed in seeds(programs // 15):
         stated, _ = pair(seed)
         row = REGISTRY.predict(
             stated.workload,
@@ -128,7 +128,7 @@ def test_bounds_hold(programs, form):
             assert row.time >= exact * (1 - 1e-9), seed
         else:
             assert row.time <= exact * (1 + 1e-9), seed
-    assert compared > programs // 50
+    assert compared > programs // 100
 
 
 def test_phases_gather_as_their_program_does():
