@@ -148,3 +148,20 @@ def test_phases_gather_as_their_program_does():
     rows = REGISTRY.compare(workload, machine, p=16, d=4, solvers="spmd,emulator").rows
     assert all(row.status.value == "ok" for row in rows), [row.message for row in rows]
     assert rows[0].time == pytest.approx(rows[1].time, rel=0.1)
+
+
+def test_files_of_single_processes_are_not_gathered():
+    """A collective access to one's own file is by oneself; spmd, which gathers, says so."""
+    source = 'def program(rank, size):\n    write(1024, "own", collective=True)\n'
+    storage = {"disks": 4, "bandwidth": 2**18, "startup": 2**-5}
+    network = {"startup": 0, "bandwidth": 2**20, "contention": "none"}
+    base = {"name": "dyadic", "processor": {"rate": 2**20}, "network": network}
+    workload = read_source(source, "own.py", "own")
+    rows = [
+        REGISTRY.compare(
+            workload, {**base, "storage": kind}, p=8, d=4, solvers="emulator,spmd"
+        ).rows
+        for kind in (storage, {**storage, "aggregators": 2})
+    ]
+    assert rows[0][0].time == rows[1][0].time
+    assert any("files of single processes" in note for note in rows[1][1].notes)

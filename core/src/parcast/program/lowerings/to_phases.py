@@ -109,6 +109,8 @@ def _notes(
     once = together and aggregators is None
     if once and counts.accesses.any() and native.size > 1 and costs.disk_startup:
         yield "a collective access pays the latency (startup) of a disk once"
+    if together and aggregators is not None and _own_files(native):
+        yield "aggregators access the files of single processes, too"
     files = {block.arguments["file"] for block in native.blocks if block.op in {"read", "write"}}
     if (
         costs.layout == "cluster"
@@ -116,6 +118,11 @@ def _notes(
         and (not together) in map(costs.striped, files)
     ):
         yield "access by all together is spread over all disks, other access to one disk each"
+
+
+def _own_files(native: Unrolled) -> bool:
+    """Return whether some access is of a process's own file."""
+    return any(block.arguments.get("file") == "own" for block in native.blocks)
 
 
 def _timed(unrolled: Unrolled) -> Unrolled:
