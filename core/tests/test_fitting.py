@@ -104,3 +104,19 @@ def test_wide_shows_all(monkeypatch, capsys):
     narrow = "\n".join(lines(capsys, ROWS))
     assert "no room for between, efficiency, compute, communication" in narrow
     assert "a-program on a-machine, d = 3" in narrow
+
+
+def test_what_a_bound_gives_by_division_is_marked():
+    rate = {"throughput": {"items": "cells", "per_second": 8.0}}
+    rows = [attrs.evolve(row, details=rate) for row in (ROW, BOUND)]
+    table = fitted(Results(tuple(rows)))
+    of = table.header.index
+    assert [row[of("speedup")] for row in table.rows] == ["40", "<= 40"]
+    assert [row[of("cells/s")] for row in table.rows] == ["8", "<= 8"]
+
+
+def test_from_where_to_where_comes_before_what_matters_less():
+    ranged = attrs.evolve(ROW, details={"range": [1.0, 2.5]})
+    table = fitted(Results((ranged,)), 80)
+    assert table.rows[0][table.header.index("between")] == "1 s .. 2.5 s"
+    assert "compute" in table.left_out

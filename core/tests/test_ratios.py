@@ -69,3 +69,13 @@ def test_items_have_a_name_or_are_items():
     assert Items.read("n >= 2").name == "items"
     with pytest.raises(FormulaError):
         Items.read(" = n")
+
+
+def test_items_of_jobs_are_counted_for_each(tmp_path, capsys):
+    (tmp_path / "work.py").write_text("def program(rank, size, n=10):\n    compute(n * 1e9)\n")
+    asked = ["compare", f"{tmp_path}/work.py+{tmp_path}/work.py", "ibm-sp2", "-p", "2+3"]
+    assert main([*asked, "-s", "emulator", "--per", "n * p", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["details"]["throughput"]["per_second"] == 10 * (2 + 3) / row["time"]
+    assert main([*asked, "-s", "emulator", "--per", "z"]) == 2
+    assert "nothing is called 'z'" in capsys.readouterr().err

@@ -88,3 +88,12 @@ def test_runs_of_other_settings_are_other_runs(parameter):
 
 def test_one_machine_has_nothing_beside_it():
     assert Results((answer("old", 1.0),)).machines() is None
+
+
+def test_of_estimates_that_with_the_fewest_caveats_is_shown():
+    rows = [answer(m, 1.0, solver="a.first", notes=("too short",)) for m in ("old", "new")]
+    aside = ("bottleneck: rough",)
+    rows += [answer(m, 2.0, solver="b.second", notes=aside) for m in ("old", "new")]
+    table = side_by_side(rows)
+    assert table is not None
+    assert table.solver == "b.second"

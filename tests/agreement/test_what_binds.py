@@ -110,7 +110,9 @@ def jittered(query: Query, seed: int) -> Query:
     return attrs.evolve(query, machine=machine)
 
 
-@pytest.mark.parametrize("solver", ["emulator.tc", "petri.mean", "pamela.bound", "spmd.mixed"])
+@pytest.mark.parametrize(
+    "solver", ["emulator.tc", "petri.mean", "pamela.bound", "spmd.mixed", "perturb.clocked"]
+)
 def test_elasticities_are_the_derivatives_of_the_time(solver, programs):
     """Beside 1 % more of each number, and with all numbers together."""
     numbers = beyond = 0

@@ -12,6 +12,7 @@ from parcast.analysis.point import point
 from parcast.comparison.elasticities import Elasticities, Solved, elasticities
 from parcast.comparison.grid import Placed, Question, Scenario
 from parcast.comparison.solving import Task, Tell, resolve, silent, solve_all
+from parcast.comparison.waits import without_waits
 from parcast.errors import UnsupportedError
 from parcast.model.numbers import improved, numbers_of
 from parcast.model.price import charge
@@ -23,12 +24,17 @@ if TYPE_CHECKING:
 #: How much better a number becomes.
 FACTOR = 2
 
+#: A number of processes, not of what a node costs.
+AGGREGATORS = "storage.aggregators"
+
 
 @attrs.frozen
 class Improvement:
     """A machine, or a run, of which one number is twice as good."""
 
-    number: str  #: a key path; ``p`` or ``d``: twice as many processes or disks
+    #: a key path; ``p``, ``d`` or ``storage.aggregators``: twice as many; ``no imbalance`` and
+    #: ``no background``: without these waits
+    number: str
     time: float  #: seconds then
     gain: float  #: the part of today's time that it saves; below 0: it takes longer
     bottleneck: str | None  #: the number that most of the time scales with then
@@ -128,10 +134,16 @@ def improvements(
 def _better(query: Query, scenario: Scenario, registry: Catalog) -> Iterator[tuple[str, Query]]:
     """Return queries of which one number is better, by the number's name."""
     machine = query.machine
+    for wait, without in without_waits(query):
+        yield f"no {wait}", without
     for path in numbers_of(machine):
         yield path, attrs.evolve(query, machine=improved(machine, [path], FACTOR))
     if isinstance(query.mapping, str) and query.workload.processes is None:
         yield "p", scenario.query(registry, FACTOR * query.p, query.d)
+    if (aggregators := machine.storage.aggregators) is not None and aggregators < query.p:
+        storage = attrs.evolve(machine.storage, aggregators=FACTOR * aggregators)
+        parts = {**machine.parts, "storage": storage}
+        yield AGGREGATORS, attrs.evolve(query, machine=attrs.evolve(machine, parts=parts))
     if "storage" in machine.parts:
         yield "d", scenario.query(registry, query.p, FACTOR * query.d)
 
@@ -156,6 +168,6 @@ def _bottleneck(solved: Solved, parts: Elasticities | None) -> str | None:
 def _worth(query: Query, name: str, before: float, time: float) -> float | None:
     """Return the price of a node for an hour at which the run costs what it costs today."""
     price = query.machine.cost.price
-    if price is None or name in {"p", "d"}:
+    if price is None or "." not in name or name == AGGREGATORS:
         return None
     return price * before / time

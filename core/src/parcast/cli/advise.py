@@ -129,7 +129,8 @@ def _print_improvements(what_if: Improvements) -> None:
     header = ["twice as good", "time", "gain", "bottleneck then"]
     header += ["worth it up to"] if priced else []
     print_table(header, [unchanged, *rows], optional=("bottleneck then",))
-    same = [row.number for row in what_if.improvements if abs(row.gain) < LEAST_GAIN]
+    numbers = [row for row in what_if.improvements if not row.number.startswith("no ")]
+    same = [row.number for row in numbers if abs(row.gain) < LEAST_GAIN]
     if same:
         print_text(f"\nno gain from {', '.join(same)}")
     print()

@@ -214,9 +214,10 @@ def _with_elasticities(
 ) -> list[Row]:
     """Return rows whose bottleneck is the number of the machine that most of the time scales with.
 
-    What the solver itself names is then among the details.
+    What the solver itself names is then among the details, and so are the kinds of wait.
     """
     from parcast.comparison.elasticities import MOST_IN_ALL, Solved, elasticities, stated_cost
+    from parcast.comparison.waits import waits
 
     solved, rows = {}, list(rows)
     for index, (question, task, outcome) in enumerate(zip(questions, tasks, outcomes, strict=True)):
@@ -230,9 +231,13 @@ def _with_elasticities(
             notes = (*rows[index].notes, f"bottleneck: {_NOT_ASKED}")
             rows[index] = attrs.evolve(rows[index], notes=notes)
     results = elasticities(registry, list(solved.values()), resolve_task, tell)
-    for index, explained in zip(solved, results, strict=True):
+    kinds = waits(registry, list(solved.values()), resolve_task, tell)
+    for index, explained, parts in zip(solved, results, kinds, strict=True):
         if explained is not None:
             rows[index] = _explained(rows[index], explained)
+        if parts:
+            details = {**rows[index].details, "waits": parts}
+            rows[index] = attrs.evolve(rows[index], details=details)
     return rows
 
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import attrs
 
+from parcast.comparison.jobs import jobs_of
 from parcast.errors import FormulaError
 from parcast.model.query import Query
-from parcast.quantities.expressions import Expr, evaluate, parse
+from parcast.quantities.expressions import Expr, Value, evaluate, parse
+
+if TYPE_CHECKING:
+    from parcast.program.jobs import Job
 
 #: What is counted where nobody names it.
 ITEMS = "items"
@@ -44,21 +50,32 @@ class Items:
             raise FormulaError(f"{text!r}: {error}; write 'cells = n * n'") from None
 
     def count(self, query: Query) -> float:
-        """Return how many there are at a query.
+        """Return how many there are at a query; of several jobs those of each, with its own p.
 
         Raises
         ------
         FormulaError
             If there is no such number, or it is none that can be counted.
         """
+        if jobs := jobs_of(query.workload):
+            return sum(self._number(job.name, _values(job, query)) for job in jobs)
+        return self._number(query.workload.name, query.values)
+
+    def _number(self, workload: str, values: Mapping[str, Value]) -> float:
+        place = f"p={values['p']}, d={values['d']}"
         try:
-            items = float(evaluate(self.formula, query.values))
+            items = float(evaluate(self.formula, values))
         except FormulaError as error:
-            place = f"workload {query.workload.name!r} at p={query.p}, d={query.d}"
-            raise FormulaError(f"{self.name} = {self.text} for {place}: {error}") from None
+            where = f"workload {workload!r} at {place}"
+            raise FormulaError(f"{self.name} = {self.text} for {where}: {error}") from None
         if not 0 < items < math.inf:
             raise FormulaError(
-                f"{self.name} = {self.text} is {items:g} at p={query.p}, d={query.d}; give a "
-                "number above 0"
+                f"{self.name} = {self.text} is {items:g} at {place}; give a number above 0"
             )
         return items
+
+
+def _values(job: Job, query: Query) -> Mapping[str, Value]:
+    """Return what a formula sees of one job."""
+    own = {name: query.values[f"{job.name}.{name}"] for name in job.workload.parameters}
+    return {**own, "p": job.processes or 0, "d": query.d}

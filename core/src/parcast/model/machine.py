@@ -162,6 +162,9 @@ class Storage:
     disks: Count = 1  #: how many there are
     bandwidth: Bandwidth | None = None  #: of one disk
     startup: Seconds = 0.0  #: per access
+    #: processes that access a shared file for all, in collective accesses; every one where not
+    #: stated
+    aggregators: Count | None = None
 
 
 @attrs.frozen(kw_only=True)

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 #: that say something together alone.
 _LEAST_IMPORTANT = (
     ("compute", "communication", "io", "synchronization"),
-    ("mostly from",),
     ("energy",),
     ("between",),
     ("price",),
     ("d",),
     ("speedup",),
     ("efficiency",),
+    ("mostly from",),
     ("95 % of samples",),
     ("measured",),
     ("bottleneck",),
@@ -65,7 +65,8 @@ def fitted(results: Results, width: int | None = None) -> FittedTable:
         f">= {cell}" if is_lower_bound(row) else cell
         for cell, row in zip(columns["time"], timed, strict=True)
     ]
-    left_out = _without_room({**columns, "time": marked}, width)
+    ranged = any("range" in row.details for row in timed)
+    left_out = _without_room({**columns, "time": marked}, width, ranged=ranged)
     if "between" in left_out:
         columns["time"] = marked
     columns = {head: column for head, column in columns.items() if head not in left_out}
@@ -73,13 +74,19 @@ def fitted(results: Results, width: int | None = None) -> FittedTable:
     return FittedTable(tuple(columns), rows, left_out, unanswered)
 
 
-def _without_room(columns: Mapping[str, Sequence[str]], width: int | None) -> tuple[str, ...]:
-    """Return the least important columns, as few as need be for the others to fit."""
+def _without_room(
+    columns: Mapping[str, Sequence[str]], width: int | None, *, ranged: bool
+) -> tuple[str, ...]:
+    """Return the least important columns, as few as need be for the others to fit.
+
+    Where a time is ``ranged``, from where to where matters most.
+    """
     if width is None:
         return ()
+    least_important = sorted(_LEAST_IMPORTANT, key=lambda heads: ranged and heads == ("between",))
     optional = [
         {head: columns[head] for head in heads if head in columns}
-        for heads in _LEAST_IMPORTANT
+        for heads in least_important
         if heads != ("d",) or len(set(columns["d"])) == 1
     ]
     needed = {

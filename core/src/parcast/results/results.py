@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.errors import shorten
-from parcast.model.query import Parts, Status
+from parcast.model.query import Parts, Status, is_lower_bound
 from parcast.results.best import best
 from parcast.results.ratios import efficiencies, throughputs
 from parcast.results.row import SCHEMA, Row, plain
@@ -83,10 +83,12 @@ class Results:
             "mostly from": [_cause(row) for row in self.rows],
             "measured": [time_text(row.measured) for row in self.rows],
             "error": [_error(row.error) for row in self.rows],
-            "speedup": [f"{row.speedup:.3g}" if row.speedup else "" for row in self.rows],
+            "speedup": [_at_most(row, row.speedup, ".3g") for row in self.rows],
             "efficiency": [_percent(part) for part in efficiencies(self.rows)],
             **{
-                f"{items}/s": ["" if rate is None else f"{rate:.4g}" for rate in rates]
+                f"{items}/s": [
+                    _at_most(row, rate, ".4g") for row, rate in zip(self.rows, rates, strict=True)
+                ]
                 for items, rates in throughputs(self.rows).items()
             },
             **{
@@ -175,6 +177,13 @@ def _unless_same(cells: Sequence[str]) -> list[str]:
     return [""] * len(cells) if len(set(cells)) <= 1 else list(cells)
 
 
+def _at_most(row: Row, rate: float | None, digits: str) -> str:
+    """Return what a time gives by division: at most that, where the time is a lower bound."""
+    if not rate:
+        return ""
+    return f"{'<= ' if is_lower_bound(row) else ''}{rate:{digits}}"
+
+
 def _percent(part: float | None) -> str:
     return "" if part is None else f"{100 * part:.3g} %"
 
@@ -198,8 +207,9 @@ def _error(error: float | None) -> str:
 
 
 def _interval(row: Row) -> str:
+    """Return what is proven of the time; or between what a solver, by its ``range``, puts it."""
     if row.lower is None and row.upper is None:
-        return ""
+        return " .. ".join(map(time_text, row.details.get("range", ())))
     return f"{time_text(row.lower) or '0'} .. {time_text(row.upper) or '?'}"
 
 

@@ -26,7 +26,8 @@ def side_by_side(rows: Sequence[Row]) -> SideBySide | None:
     """Return machines beside each other where at least two are asked about the same runs.
 
     One solver is shown, so that machines differ and not methods: that which gives an estimate of
-    most runs on every machine, the first of them. A lower bound is no estimate.
+    most runs on every machine, with the fewest caveats, the first of them. A lower bound is no
+    estimate.
     """
     machines = list(dict.fromkeys(row.machine for row in rows))
     if len(machines) < 2:
@@ -36,12 +37,22 @@ def side_by_side(rows: Sequence[Row]) -> SideBySide | None:
         name: _runs([row for row in rows if row.solver == name], machines, by_disks)
         for name in dict.fromkeys(row.solver for row in rows)
     }
-    solver = max(runs, key=lambda name: len(runs[name]))
+    solver = max(runs, key=lambda name: (len(runs[name]), -_caveats(runs[name])))
     if not runs[solver]:
         return None
     several = len({row.workload for row in rows}) > 1
     header, cells = _cells(runs[solver], several_workloads=several, by_disks=by_disks)
     return SideBySide(solver, machines[0], header, cells)
+
+
+def _caveats(runs: Sequence[Sequence[Row]]) -> int:
+    """Return how many notes there are on what times are made of, each once."""
+    return len({note for run in runs for row in run for note in row.notes if not _aside(note)})
+
+
+def _aside(note: str) -> bool:
+    """Return whether a note is of the bottleneck or the speedup, and not of the time."""
+    return note.startswith(("bottleneck:", "no speedup:"))
 
 
 def _same_disks(rows: Sequence[Row]) -> bool:

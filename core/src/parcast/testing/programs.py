@@ -40,7 +40,8 @@ FEATURES = frozenset(
     {
         *("compute", "elapse", "memory", "io", "loops", "regions", "start"),
         *("pairs", "shifts", "requests", "sendrecv", "self", "collectives", "colors"),
-        *("algorithms", "local", "weights", "overhead", "sender"),  # of the machine
+        # of the machine
+        *("algorithms", "local", "weights", "overhead", "sender", "aggregators"),
     }
 )
 
@@ -175,6 +176,8 @@ def random_program(
     machine = _machine(random, size, features, None if fair else contention, eager, numbers)
     if "algorithms" in features:
         machine = _with_later_algorithms(machine, seed)
+    if "aggregators" in features:
+        machine = _with_aggregators(machine, seed)
     if network or fair:
         machine = _with_more(machine, seed, numbers, fair=fair, topology=topology)
     source = write(
@@ -211,6 +214,13 @@ def _with_later_algorithms(machine: Machine, seed: int) -> Machine:
         return machine
     network = attrs.evolve(machine.network, collectives=text)
     return attrs.evolve(machine, parts={**machine.parts, "network": network})
+
+
+def _with_aggregators(machine: Machine, seed: int) -> Machine:
+    """Return a machine some of whose processes may access files for the others."""
+    random = Random(f"aggregators of {seed}")  # noqa: S311  # no secrets
+    storage = attrs.evolve(machine.storage, aggregators=random.choice([None, None, 1, 2, 3]))
+    return attrs.evolve(machine, parts={**machine.parts, "storage": storage})
 
 
 def _with_more(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 
 from parcast.errors import ParcastError
@@ -18,6 +20,7 @@ class Noise:
 
     calls: str | None = None  #: law of what is added to every call
     computation: str | None = None  #: law of what is added to every gap between calls
+    of_others: ClassVar[bool] = True
 
 
 def recorded_on(

@@ -65,7 +65,10 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     InvalidPointError
         If the program has no meaning at this p, or does not end.
     """
-    prepared = matched_program(attrs.evolve(query, workload=workload), pools=True)
+    query = attrs.evolve(query, workload=workload)
+    prepared = matched_program(query, pools=True)
+    if query.machine.storage.aggregators is not None and _together(_timed(prepared.native)):
+        prepared = matched_program(_each_for_itself(query), pools=True)  # phases gather themselves
     costs = Costs.of(query, prepared.unrolled.needs(), WHOLE_NETWORK)
     timed = _timed(prepared.unrolled)
     counts = count(timed, costs)
@@ -75,11 +78,22 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     traffic = _traffic(timed, counts, costs) if derives_traffic(query.machine) else None
     phase = _phase(native, counts, costs, query, traffic)
     content = Phases(phase=(phase,))
-    notes = (_COUNTED, *([_CHAINED] if chained else []), *_notes(native, counts, phase, costs))
+    left_out = _notes(native, counts, phase, costs, query.machine.storage.aggregators)
+    notes = (_COUNTED, *([_CHAINED] if chained else []), *left_out)
     return attrs.evolve(workload, kind="phases", content=content), notes
 
 
-def _notes(native: Unrolled, counts: Counts, phase: Phase, costs: Costs) -> Iterator[str]:
+def _each_for_itself(query: Query) -> Query:
+    """Return the query about a machine on which every process accesses files for itself."""
+    machine = query.machine
+    storage = attrs.evolve(machine.storage, aggregators=None)
+    machine = attrs.evolve(machine, parts={**machine.parts, "storage": storage})
+    return attrs.evolve(query, machine=machine)
+
+
+def _notes(
+    native: Unrolled, counts: Counts, phase: Phase, costs: Costs, aggregators: int | None
+) -> Iterator[str]:
     """Yield what the phase leaves out."""
     if native.pools:
         yield "tasks of a pool are divided evenly: their load imbalance is ignored"
@@ -92,8 +106,11 @@ def _notes(native: Unrolled, counts: Counts, phase: Phase, costs: Costs) -> Iter
     if counts.accesses.min() < counts.accesses.max():
         yield "access by some processes becomes access by all, of the mean bytes"
     together = phase.io == "sync"
-    if together and counts.accesses.any() and native.size > 1 and costs.disk_startup:
+    once = together and aggregators is None
+    if once and counts.accesses.any() and native.size > 1 and costs.disk_startup:
         yield "a collective access pays the latency (startup) of a disk once"
+    if together and aggregators is not None and _own_files(native):
+        yield "aggregators access the files of single processes, too"
     files = {block.arguments["file"] for block in native.blocks if block.op in {"read", "write"}}
     if (
         costs.layout == "cluster"
@@ -101,6 +118,11 @@ def _notes(native: Unrolled, counts: Counts, phase: Phase, costs: Costs) -> Iter
         and (not together) in map(costs.striped, files)
     ):
         yield "access by all together is spread over all disks, other access to one disk each"
+
+
+def _own_files(native: Unrolled) -> bool:
+    """Return whether some access is of a process's own file."""
+    return any(block.arguments.get("file") == "own" for block in native.blocks)
 
 
 def _timed(unrolled: Unrolled) -> Unrolled:

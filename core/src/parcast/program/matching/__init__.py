@@ -8,6 +8,7 @@ from parcast.startup import lazily
 
 if TYPE_CHECKING:
     from parcast.program.matching.blockwise import ends_in_block_order
+    from parcast.program.matching.buffering import aggregator_of
     from parcast.program.matching.channels import NOTHING, TIMING
     from parcast.program.matching.collectives import algorithms, groups
     from parcast.program.matching.columns import CODE, NONE, OPS, Columns, operation_columns
@@ -30,6 +31,7 @@ __all__ = [
     "TIMING",
     "Columns",
     "Matched",
+    "aggregator_of",
     "algorithms",
     "ends_in_block_order",
     "expand",

@@ -9,7 +9,15 @@ import attrs
 import numpy as np
 
 from parcast.errors import InvalidPointError
-from parcast.program.matching.collectives import Groups, Step, groups, some, steps
+from parcast.program.matching.buffering import buffered
+from parcast.program.matching.collectives import (
+    Algorithms,
+    Groups,
+    Step,
+    groups,
+    some,
+    steps,
+)
 from parcast.program.source.operations import COLLECTIVES, VECTOR_COLLECTIVES
 from parcast.program.unroll.blocks import Block, Ranks, Request, Unrolled
 
@@ -30,6 +38,7 @@ class Arrival:
 
 
 _POSTED = ("isend", "irecv")
+_ACCESSES = ("read", "write")
 
 #: The arrivals that make one collective of all processes, or the one block of its groups.
 Collective = tuple[Arrival, ...]
@@ -231,7 +240,8 @@ def expand(
     """Return the program with its collectives put as messages between two processes.
 
     Each collective's messages carry a negative tag of its own. Collective reads and writes
-    become a barrier, the access and a barrier. A program without collectives is returned
+    become a barrier, the access and a barrier; where the algorithms have aggregators, these access
+    shared files for all (`buffered`). A program without collectives is returned
     as it is. ``calls`` is what `find_collectives` gave, where that was asked before.
 
     Raises
@@ -279,6 +289,7 @@ class _Expansion:
     algorithms: Mapping[str, str]
     tag: int = 0
     step_lists: dict[Any, list[list[Step]]] = attrs.field(factory=dict)
+    accesses: dict[Any, list[list[Step]]] = attrs.field(factory=dict)
 
     def of(self, call: Collective) -> Iterator[tuple[int, list[Block]]]:
         """Yield the blocks that stand for each arrival."""
@@ -286,6 +297,10 @@ class _Expansion:
         if key not in self.step_lists:
             self.step_lists[key] = self._steps(call)
         access = call[0].block.op not in COLLECTIVES
+        shared = call[0].block.arguments.get("file") == "shared"
+        if access and shared and self._aggregators is not None:
+            yield from self._buffered(call, key, self._aggregators)
+            return
         self.tag -= 1 + access
         for arrival, messages in zip(call, self.step_lists[key], strict=True):
             if access:
@@ -293,6 +308,31 @@ class _Expansion:
                 yield arrival.ordinal, [*before, self._access(arrival), *after]
             else:
                 yield arrival.ordinal, self._blocks(arrival, messages, self.tag)
+
+    @property
+    def _aggregators(self) -> int | None:
+        chosen = self.algorithms
+        return chosen.aggregators if isinstance(chosen, Algorithms) else None
+
+    def _buffered(
+        self, call: Collective, key: Any, aggregators: int
+    ) -> Iterator[tuple[int, list[Block]]]:
+        """Yield a barrier, what aggregators do for all, and a barrier."""
+        if key not in self.accesses:
+            op, amount = call[0].block.op, _together(call, "bytes")
+            self.accesses[key] = _of_each(call, buffered(op, _groups(call), amount, aggregators))
+        self.tag -= 3
+        for arrival, joining, moving in zip(
+            call, self.step_lists[key], self.accesses[key], strict=True
+        ):
+            yield (
+                arrival.ordinal,
+                [
+                    *self._blocks(arrival, joining, self.tag + 2),
+                    *self._blocks(arrival, moving, self.tag + 1),
+                    *self._blocks(arrival, joining, self.tag),
+                ],
+            )
 
     def _steps(self, call: Collective) -> list[list[Step]]:
         """Return the messages of each arrival's processes."""
@@ -303,10 +343,7 @@ class _Expansion:
         elif op != "barrier":
             amount = _together(call, "bytes")
         root = _together(call, "root") if "root" in call[0].block.arguments else 0
-        messages = steps(op, self.algorithms, _groups(call), amount, root)
-        if len(call) == 1:
-            return [messages]
-        return [_only(messages, arrival.ranks) for arrival in call]
+        return _of_each(call, steps(op, self.algorithms, _groups(call), amount, root))
 
     def _blocks(self, arrival: Arrival, messages: Sequence[Step], tag: int) -> list[Block]:
         places = {id(step): place for place, step in enumerate(messages) if step.op in _POSTED}
@@ -315,7 +352,7 @@ class _Expansion:
                 arrival.block.site,
                 step.op,
                 None if len(step.ranks) == self.unrolled.size else step.ranks,
-                {**step.arguments, "tag": tag},
+                step.arguments if step.op in _ACCESSES else {**step.arguments, "tag": tag},
                 tuple(_requests(step, place, places)),
             )
             for place, step in enumerate(messages)
@@ -335,6 +372,13 @@ def _requests(wait: Step, place: int, places: Mapping[int, int]) -> Iterator[Req
             continue
         everyone = len(step.ranks) == len(wait.ranks)
         yield Request(place - places[id(step)], None if everyone else step.ranks)
+
+
+def _of_each(call: Collective, messages: list[Step]) -> list[list[Step]]:
+    """Return the steps of each arrival's processes."""
+    if len(call) == 1:
+        return [messages]
+    return [_only(messages, arrival.ranks) for arrival in call]
 
 
 def _only(messages: Sequence[Step], ranks: Ranks) -> list[Step]:

@@ -42,6 +42,7 @@ def matched_program(query: Query, *, pools: bool = False, timed: bool = True) ->
     )
     sources = (
         *(program, query.p, values, network.collectives, network.eager_limit, places),
+        query.machine.storage.aggregators,
         _accelerators(query) if timed and program.offloads else None,
     )
     prepared = _PREPARED.once(sources, lambda: _prepare(query, chosen, timed=timed))

@@ -106,6 +106,7 @@ class Charges:
     slowest: bool  #: where ways differ the slower one counts, else the faster one
     borders: tuple[Border, ...] = ()  #: where messages share links
     offloaded: Offloaded | None = None  #: what a process has of accelerators
+    aggregators: int | None = None  #: who access shared files for all, in collective accesses
 
     @classmethod
     def of(
@@ -148,7 +149,15 @@ class Charges:
         together = [placement.sharing, *(np.bincount(level.instance) for level in costs.levels)]
         near = to_itself or max(int(counts.max()) for counts in together) > 1
         offloaded = Offloaded.of(machine, placement, slowest=slowest)
-        return cls(costs, speed, near=near, slowest=slowest, borders=borders, offloaded=offloaded)
+        return cls(
+            costs,
+            speed,
+            near=near,
+            slowest=slowest,
+            borders=borders,
+            offloaded=offloaded,
+            aggregators=machine.storage.aggregators,
+        )
 
     def values(self) -> dict[str, float]:
         """Return the numbers of the machine that may stand in the model, by name."""
@@ -180,6 +189,8 @@ class Charges:
             values["memory_rate"] = min(memory)
         if self.offloaded is not None:
             values |= self.offloaded.values()
+        if self.aggregators is not None:
+            values["aggregators"] = self.aggregators
         return values | {"disks": costs.disks}
 
     def _of_ways(self, name: str, far: float) -> float:
@@ -267,11 +278,23 @@ class Charges:
         return value
 
     def piece(self, op: Op) -> Expr:
-        """Return how long an access takes at each disk it goes to."""
-        n = _number(op, "bytes")
+        """Return how long an access takes at each disk it goes to.
+
+        Where aggregators access a file for all, it is the part of each process: its bytes, and its
+        share of the accesses that there are.
+        """
+        n, access = _number(op, "bytes"), self.number("access")
         if self.striped(op):
             n = n if self.costs.disks == 1 else Call("/", (n, Name("$disks")))
-        return plus(self.number("access"), times(n, self.number("disk_per_byte")))
+        if self.buffered(op) and access != ZERO:
+            accessing = Call("min", (Name("$aggregators"), _SIZE))
+            access = Call("/", (times(access, accessing), _SIZE))
+        return plus(access, times(n, self.number("disk_per_byte")))
+
+    def buffered(self, op: Op) -> bool:
+        """Return whether some access the file for all others."""
+        together = op.arguments["collective"] and op.arguments["file"] == "shared"
+        return self.aggregators is not None and bool(together)
 
     def striped(self, op: Op) -> bool:
         """Return whether an access goes to all disks."""

@@ -124,6 +124,8 @@ class Free:
         if op.name in {"compute", "elapse"}:
             return self._delay(charges.compute(op))
         if op.name in {"read", "write"}:
+            if op.name == "read" and charges.buffered(op):  # begins before a late one joins
+                return []
             return self._delay(charges.piece(op))
         if is_collective(op):
             seconds = [times(count, charges.sending(size)) for count, size in charges.rounds(op)]

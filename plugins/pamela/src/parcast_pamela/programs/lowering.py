@@ -151,6 +151,8 @@ def _in_formulas(
 ) -> _Model:
     """Return the model of a program with a text, or why it is left for numbers."""
     itself, slowest = formulas.to_itself(matched.native), form == "barrier"
+    if slowest and query.machine.storage.aggregators is not None and _together(matched.native):
+        return _Model("", {}, "some processes access files for all others here")
     try:
         charges = Charges.of(costs, query.machine, workload.name, to_itself=itself, slowest=slowest)
     except UnsupportedError as error:
@@ -166,6 +168,14 @@ def _in_formulas(
     if link is None or _carried(text, values, query.p) >= links[link] * (1 - 1e-9):
         return _Model(text, values, "")
     return _Model("", {}, f"they leave out some of what {link} carries")
+
+
+def _together(unrolled: Unrolled) -> bool:
+    """Return whether all access a shared file together."""
+    return any(
+        block.arguments.get("collective") and block.arguments["file"] == "shared"
+        for block in unrolled.blocks
+    )
 
 
 def _reason(workload: Workload, error: UnsupportedError) -> str:

@@ -61,10 +61,7 @@ def with_barriers(body: Sequence[Statement]) -> Iterator[Statement]:
         match statement:
             case Op(arguments={"collective": True}):
                 barrier = attrs.evolve(statement, name="barrier", arguments={"color": None})
-                access = attrs.evolve(
-                    statement, arguments={**statement.arguments, "collective": False}
-                )
-                yield from (barrier, access, barrier)
+                yield from (barrier, statement, barrier)
             case For(body=inner):
                 yield attrs.evolve(statement, body=tuple(with_barriers(inner)))
             case If(then=then, otherwise=otherwise):

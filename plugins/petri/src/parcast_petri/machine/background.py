@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import attrs
 
@@ -35,6 +35,10 @@ class Background:
     classes: tuple[JobClass, ...] = ()  #: instead of ``demand``
     #: "ps": equal shares; "priority": the background first; "rr:10ms": turns
     scheduling: str = "ps"
+    #: of the time that a job is on a core, how much it moves bytes from and to memory: then it has
+    #: a share of the node's bandwidth as a process has
+    memory: Annotated[float, Unit("1", most=1.0)] = 0.0
+    of_others: ClassVar[bool] = True
 
     def __attrs_post_init__(self) -> None:
         from parcast_petri.machine.laws import Law

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import attrs
 
@@ -59,6 +59,7 @@ class Traffic:
     arrivals: str = "exponential"  #: law of the times between messages, of which the shape counts
     on: str | None = None  #: law of the time that a source sends
     off: str | None = None  #: law of the time that it is silent
+    of_others: ClassVar[bool] = True
 
     def __attrs_post_init__(self) -> None:
         from parcast_petri.machine.laws import Law

@@ -33,6 +33,7 @@ class Load:
     arrivals: Law = attrs.field(factory=lambda: Law("exp", (1.0,)))  #: of mean 1
     scheduling: Literal["ps", "priority", "rr"] = "ps"
     turns: Turns | None = None  #: of round robin
+    memory: float = 0.0  #: of a job's time, in which it moves bytes as a process does
 
     def rates(self) -> tuple[float, ...]:
         """Return the arrivals per second of each class."""
@@ -69,6 +70,25 @@ class Load:
         jobs = self.jobs(own)
         total = np.arange(len(jobs)) + own
         return float(1 / (jobs @ (np.minimum(total, self.cores) / total)))
+
+    def memory_factor(self, own: int, saturation: float) -> float:
+        """Return by how much a process's memory traffic is slowed down in the mean.
+
+        Over the traffic alone at the bandwidth of the node, of which all that move bytes have equal
+        shares: ``own`` processes, and of each job on a core the part ``memory``. Who waits for
+        memory leaves the cores to the jobs, as in the net.
+
+        Parameters
+        ----------
+        own
+            Processes that move bytes on the node, this one among them.
+        saturation
+            How many cores draw all of its bandwidth.
+        """
+        jobs = self.jobs()
+        running = np.minimum(np.arange(len(jobs)), self.cores)
+        moving = np.maximum(saturation, own + self.memory * running)
+        return float(1 / (jobs @ (1 / moving)))
 
     def _utilization_with_switches(self) -> float:
         """Return the utilization of each core with the switches of its jobs."""
@@ -161,6 +181,7 @@ def load_of(background: Background | None, node: int, cores: int) -> Load | None
         arrivals=arrivals.scaled(1 / arrivals.mean),
         scheduling="rr" if turns else scheduling,
         turns=turns,
+        memory=background.memory,
     )
 
 

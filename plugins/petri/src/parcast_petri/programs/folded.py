@@ -78,6 +78,8 @@ class _Segmentation:
         _refuse_words(options, self.costs)
         self.node = self.costs.placement.node
         self.loads = loads_of(query, self.node.tolist())
+        if any(load.memory for load in self.loads.values()):
+            raise UnsupportedError("the folded net has no background.memory; leave out --folded")
         self.cores = query.machine.nodes.cores
         self.ranks = np.repeat(np.arange(query.p), np.diff(self.table.offsets))
         self.charges = Charges.of(self.table, self.costs, self.ranks)

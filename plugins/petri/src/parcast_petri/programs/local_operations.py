@@ -44,6 +44,7 @@ class Work:
     cpu: float  #: of a whole core
     seconds: float  #: with memory divided once by the processes of the node
     traffic: float  #: of memory traffic at the node's bandwidth; 0: it is not shared anew
+    moved: float  #: of the same, whether or not it is shared anew
     saturation: float  #: how many processes saturate the node's memory bandwidth
     processes: int  #: of the program on the node
 
@@ -59,8 +60,13 @@ class Computations:
     def build(self, work: Work, before: str) -> tuple[str, int]:
         """Build a computation; return the place after it, and its moment."""
         after = f"{work.word} done {work.name}"
-        load = self.nodes.loads.get(work.node) if work.cpu else None
-        moving = self._moving(work, load)
+        at_node = self.nodes.loads.get(work.node)
+        load = at_node if work.cpu else None
+        drawing = at_node if at_node and at_node.memory and work.moved else None
+        if drawing is not None:
+            work, moving = self._beside(work, drawing)
+        else:
+            moving = self._moving(work, load)
         if moving is None:
             moment = joined = self._work(work, load, before, after)
         else:
@@ -71,10 +77,28 @@ class Computations:
             self.builder.transition(f"move {work.name}", {traffic: 1}, {moved: 1}, **moving)
             moment = self._work(work, load, begun, worked)
             joined = self.builder.transition(f"join {work.name}", {worked: 1, moved: 1}, {after: 1})
-        if load is not None:
+        if load is not None or drawing is not None:
             memory = work.seconds if moving is None else 0.0
             self.built.append(Computing(moment, work.node, work.cpu, memory))
         return after, joined
+
+    def _beside(self, work: Work, load: Load) -> tuple[Work, dict[str, Any] | None]:
+        """Return work whose memory traffic jobs slow down, and that traffic where it is by itself.
+
+        The jobs of a net draw while they are there; else those that there are in the mean.
+        """
+        own = f"{MOVING}{work.node}" if work.traffic else repr(float(work.processes))
+        if self.nodes.explicit:
+            moving = f"{own} + {load.memory!r}*min({load.cores}, jobs_{work.node})"
+            speed = Tokens.read(f"1/max({work.saturation!r}, {moving})")
+            counted = own if work.traffic else f"drawing_{work.node}"
+            delays = {"delay": work.moved, "load": counted, "speed": speed}
+            return attrs.evolve(work, seconds=work.cpu), delays
+        factor = load.memory_factor(work.processes, work.saturation)
+        if work.traffic:
+            slower = factor / max(work.saturation, work.processes)
+            return work, self._moving(attrs.evolve(work, traffic=work.traffic * slower), load)
+        return attrs.evolve(work, seconds=max(work.seconds, work.moved * factor)), None
 
     def _moving(self, work: Work, load: Load | None) -> dict[str, Any] | None:
         """Return how the memory traffic is built beside the work, or None where it is not."""
@@ -133,6 +157,7 @@ class LocalOperations:
             cpu=cpu,
             seconds=charges.seconds[id_],
             traffic=self._traffic(charges, id_, sharing),
+            moved=self._moved(charges, id_),
             saturation=self._saturation(),
             processes=sharing,
         )
@@ -141,9 +166,12 @@ class LocalOperations:
 
     def _traffic(self, charges: Charges, id_: int, sharing: int) -> float:
         """Return the seconds of memory traffic that others may share, or 0."""
+        alone = self.options.memory == "fixed" or sharing == 1
+        return 0.0 if alone else self._moved(charges, id_)
+
+    def _moved(self, charges: Charges, id_: int) -> float:
+        """Return the seconds of memory traffic at the bandwidth of the node."""
         bandwidth = self.costs.memory_bandwidth
-        if self.options.memory == "fixed" or sharing == 1:
-            return 0.0
         if bandwidth is None or charges.memory is None:
             return 0.0
         return float(charges.memory[id_] / bandwidth)

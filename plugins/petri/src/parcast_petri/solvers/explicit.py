@@ -44,7 +44,9 @@ class Explicit:
         notes = [f"the background jobs of {nodes} are simulated"] if loads else []
         if random_traffic(query):
             notes.append("the traffic of others is simulated")
-        notes += preparation.net_notes(program)
+        if undelayed := preparation.undelayed(query, runs.replications.values):
+            notes.append(undelayed)
+        notes += [*preparation.memory_notes(query), *preparation.net_notes(program)]
         return of_runs(query, runs, notes, details)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 from parcast import Assumption
 from parcast.errors import UnsupportedError
@@ -25,10 +27,15 @@ from parcast_petri.programs.lowering import END, ProgramNet, program_net
 from parcast_petri.programs.masters import NOTE
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.pools import net_operations
+from parcast_petri.programs.traffic import random_traffic
 
 #: Programs of more operations are refused, whose net would take more than some 4 GB: built an
 #: object for each place and transition, and in columns.
 MOST_OPERATIONS, MOST_IN_COLUMNS = 1_000_000, 10_000_000
+
+
+#: Of all runs, below which no usual quantile is the time of idle nodes.
+LEAST_UNDELAYED = 0.05
 
 
 def loads(query: Query) -> dict[int, Load]:
@@ -52,6 +59,11 @@ def refusal(query: Query) -> str | None:
                 )
         for load in background.values():
             load.factor()  # which refuses turns whose switches leave a process no time
+            if load.memory and load.turns is not None:
+                return (
+                    "jobs that take turns and draw memory bandwidth are in no net; leave out "
+                    "background.memory, or set background.scheduling to ps"
+                )
     except UnsupportedError as error:
         return str(error)
     return None
@@ -68,6 +80,44 @@ def build_program(query: Query, nodes: Nodes | None = None) -> ProgramNet:
     options: Options = query.options or Options()
     with _no_garbage_collection():
         return program_net(query, options, nodes)
+
+
+def undelayed(query: Query, times: NDArray[np.float64]) -> str | None:
+    """Return why quantiles are the time of idle nodes, where some of the usual ones are."""
+    background = loads(query)
+    if not background or random_traffic(query):
+        return None
+    idle = play_once(query, Nodes()).account.time
+    part = float(np.mean(times <= idle * (1 + 1e-9)))
+    if part < LEAST_UNDELAYED:
+        return None
+    if part < 1:
+        return (
+            f"in {part:.0%} of runs no job of others delays the program: quantiles up to there are "
+            "its time on idle nodes"
+        )
+    program, nodes = matched_program(query, pools=True).unrolled, query.machine.nodes
+    moving = any(
+        np.any(block.arguments["bytes"]) for block in program.blocks if block.op == "compute"
+    )
+    limited = nodes.memory_bandwidth is not None or nodes.core_bandwidth is not None
+    if moving and limited and not all(load.memory for load in background.values()):
+        return (
+            "background jobs delay nothing: computations wait for the memory, of which these jobs "
+            "draw nothing; state background.memory where they do"
+        )
+    return (
+        "background jobs delay nothing in any run: cores were free, or what takes longest is no "
+        "computation on the cores and the memory that they use"
+    )
+
+
+def memory_notes(query: Query) -> list[str]:
+    """Return a note where jobs draw of a memory that is no limit."""
+    drawn = any(load.memory for load in loads(query).values())
+    if not drawn or query.machine.nodes.memory_bandwidth is not None:
+        return []
+    return ["background.memory has no effect: the machine states no nodes.memory_bandwidth"]
 
 
 def net_notes(program: ProgramNet) -> list[str]:

@@ -97,7 +97,8 @@ class Sampled:
             "too low where background jobs outlast a computation: each computation meets jobs "
             "independent of those of the one before"
         )
-        notes = [note, *preparation.net_notes(program)]
+        undelayed = preparation.undelayed(query, runs.replications.values)
+        notes = [note, *([undelayed] if undelayed else []), *preparation.net_notes(program)]
         return of_runs(query, runs, notes, details)
 
 
@@ -112,6 +113,8 @@ def no_closed_form(load: Load) -> str | None:
     """Return why the time of a demand under a load has no closed form, or None."""
     if load.cores > 1:
         return f"has {load.cores} cores, and the closed form is for one"
+    if load.memory:
+        return "has jobs that draw memory bandwidth, and the closed form is for their cores alone"
     if load.scheduling != "ps":
         return f"has the scheduling {load.scheduling!r}, and the closed form is for equal shares"
     if load.arrivals.law != "exp":

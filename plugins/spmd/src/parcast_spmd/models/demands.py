@@ -10,6 +10,7 @@ import attrs
 from parcast import InvalidPointError, Query, SolveError
 from parcast.model import WHOLE_NETWORK, Phases, PhaseValues, Traffic, check_network
 from parcast.quantities import Distribution
+from parcast_spmd.models.buffering import accesses, exchange
 from parcast_spmd.models.heterogeneous_processes import Uneven, common_speed, placement_of
 from parcast_spmd.models.order_statistics import mean_maximum
 from parcast_spmd.models.traffic import traffic_in
@@ -155,7 +156,7 @@ def _demands(
         joining=joining,
         free=fixed + (1.0 - level) * transfer,
         shared=level * transfer * passages,
-        io=_io(phase, query, groups),
+        io=_io(phase, query, groups, stated),
         distribution=phase.distribution,
         members=phase.group,
         level=level,
@@ -212,15 +213,16 @@ def _times(traffic: Traffic) -> tuple[float, float]:
     return traffic.fixed, traffic.transfer
 
 
-def _io(phase: PhaseValues, query: Query, groups: int) -> float:
-    """Return the service time of equation 14."""
+def _io(phase: PhaseValues, query: Query, groups: int, level: float | None) -> float:
+    """Return the service time of equation 14; with aggregators of as many accesses as these are."""
     if not phase.io_bytes:
         return 0.0
     startup = query.machine.storage.startup
     transfer = phase.io_bytes / query.machine.need("storage.bandwidth", "a workload with I/O")
     model = model_of(phase, query)
     if model == "sio":
-        return startup + transfer / query.d
+        moving = exchange(phase.io_bytes, query, level)
+        return accesses(query) * startup + transfer / query.d + moving
     if model == "bus":
         return startup + transfer / query.d / groups
     if groups % query.d:

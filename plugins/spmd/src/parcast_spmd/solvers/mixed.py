@@ -11,4 +11,4 @@ from parcast_spmd.solvers.phases import PhaseModel, PhaseSolver
 def mixed() -> PhaseSolver:
     """Return the solver of phases of any kind: it assumes and costs what their solvers do."""
     models: dict[Model, PhaseModel] = {"sio": sio.MODEL, "bus": aio.BUS, "clu": aio.CLU}
-    return PhaseSolver(models, MixedOptions, remark=sio.pessimism)
+    return PhaseSolver(models, MixedOptions, range_of=sio.range_of)

@@ -19,7 +19,7 @@ from parcast_spmd.models.demands import (
     shares_links,
 )
 from parcast_spmd.models.phase_answer import Answer
-from parcast_spmd.solvers.prediction import predict
+from parcast_spmd.solvers.prediction import Range, predict
 
 #: What each model takes, as a refusal says it.
 WORDS: Mapping[Model, str] = {
@@ -53,8 +53,8 @@ class PhaseSolver:
     models: Mapping[Model, PhaseModel]
     options: Callable[[], Any]  #: where a query has none
     cost: Callable[[Query], float] = formula_cost
-    #: A first note on all phases together, where there is something to say
-    remark: Callable[[Sequence[Demands], Sequence[Answer]], str | None] | None = None
+    #: From where to where a code is that the models take as random
+    range_of: Callable[[Sequence[Demands], Sequence[Answer]], Range | None] | None = None
 
     def supports(self, query: Query) -> str | None:
         """Return None, or the first thing that the models cannot express."""
@@ -90,12 +90,11 @@ class PhaseSolver:
     def _predict(
         self, query: Query, variants: Sequence[Sequence[Demands]], answers: Sequence[list[Answer]]
     ) -> Prediction:
+        between = self.range_of(variants[0], answers[0]) if self.range_of else None
         notes = dict.fromkeys(self._notes(variants[0], answers[0]))
-        return predict(query, variants, answers, tuple(notes))
+        return predict(query, variants, answers, tuple(notes), between)
 
     def _notes(self, phases: Sequence[Demands], answers: Sequence[Answer]) -> Iterator[str]:
-        if self.remark is not None and (text := self.remark(phases, answers)) is not None:
-            yield text
         for phase, answer in zip(phases, answers, strict=True):
             yield from self.models[phase.model].notes(phase, answer)
 

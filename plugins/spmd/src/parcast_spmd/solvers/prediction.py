@@ -8,6 +8,8 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+import attrs
+
 from parcast import Prediction, Query, SolveError, Status
 from parcast.quantities import format_seconds
 from parcast_spmd.models.demands import Demands, not_used
@@ -21,11 +23,21 @@ _OPEN_LEVEL = (
 _CERTAIN = frozenset({"constant", "delay"})
 
 
+@attrs.frozen
+class Range:
+    """From where to where a time may be, and why: no proven bounds."""
+
+    lower: float
+    upper: float
+    why: str
+
+
 def predict(
     query: Query,
     variants: Sequence[Sequence[Demands]],
     answers: Sequence[Sequence[Answer]],
     notes: tuple[str, ...],
+    between: Range | None = None,
 ) -> Prediction:
     """Return the prediction of the phases one after the other.
 
@@ -37,6 +49,8 @@ def predict(
         Of all phases, at the contention level; where that is open at 1/2, 0 and 1.
     notes
         What the answers assume.
+    between
+        What is known of codes that the models take as random.
 
     Raises
     ------
@@ -49,6 +63,8 @@ def predict(
         raise SolveError("the times overflow; check the units of workload and machine")
     lower, upper = _bounds(middle)
     notes = (*notes, *not_used(query), *_derived_levels(phases))
+    if between is not None:
+        notes = (between.why, *notes)
     if len(variants) > 1 and any(phase.shared for phase in phases):
         free, bus = answers[1], answers[2]
         if any(answer.sampled for answer in (*middle, *free, *bus)):
@@ -63,7 +79,10 @@ def predict(
         upper=upper,
         binding=max(middle, key=lambda answer: answer.time).binding if time else None,
         notes=notes,
-        details={"phases": [_details(*pair) for pair in zip(phases, middle, strict=True)]},
+        details={
+            "phases": [_details(*pair) for pair in zip(phases, middle, strict=True)],
+            **({"range": [between.lower, between.upper]} if between else {}),
+        },
         **_spread(time, middle),
     )
 

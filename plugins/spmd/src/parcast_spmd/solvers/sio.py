@@ -14,7 +14,13 @@ from parcast_spmd.models.demands import Demands
 from parcast_spmd.models.fork_join import ctmc, eq16, fixed_cycles
 from parcast_spmd.models.phase_answer import Answer
 from parcast_spmd.options import SioMethod, SioOptions
-from parcast_spmd.solvers.phases import PhaseModel, PhaseSolver, bursts_vary, network_assumption
+from parcast_spmd.solvers.phases import (
+    PhaseModel,
+    PhaseSolver,
+    bursts_vary,
+    network_assumption,
+)
+from parcast_spmd.solvers.prediction import Range
 
 #: Methods whose bursts are exponential and geometric in number
 _BY_MODEL = frozenset({"eq16", "ctmc"})
@@ -30,7 +36,7 @@ _WITHIN_GROUP = (
 
 def sio() -> PhaseSolver:
     """Return the solver of synchronous phases; it costs what formulas do."""
-    return PhaseSolver({"sio": MODEL}, SioOptions, remark=pessimism)
+    return PhaseSolver({"sio": MODEL}, SioOptions, range_of=range_of)
 
 
 def assumptions(query: Query) -> Iterator[Assumption]:
@@ -101,8 +107,11 @@ def notes(phase: Demands, result: Answer) -> Iterator[str]:
         yield _EXPONENTIAL
 
 
-def pessimism(phases: Sequence[Demands], answers: Sequence[Answer]) -> str | None:
-    """Return how many times longer the paper's model takes than constant bursts."""
+def range_of(phases: Sequence[Demands], answers: Sequence[Answer]) -> Range | None:
+    """Return the time if all bursts were alike beside that of the paper's model.
+
+    None where no phase is of bursts whose length and number are random in the model.
+    """
     whole = constant = 0.0
     differs = False
     for phase, answer in zip(phases, answers, strict=True):
@@ -112,12 +121,13 @@ def pessimism(phases: Sequence[Demands], answers: Sequence[Answer]) -> str | Non
         constant += _with_constant_bursts(phase) if by_model else answer.time
     if not differs or constant == 0:
         return None
-    factor = whole / constant
-    model = "eq. 16" if any(a.method == "eq16" for a in answers) else "the paper's model"
-    return (
-        f"{model} takes bursts as exponential and their number as geometric, which takes about "
-        f"{factor:.2g} times what constant bursts take; a balanced code is between "
-        "(spmd.sio.method=fixed-cycles)"
+    model = "equation 16" if any(a.method == "eq16" for a in answers) else "the exact chain"
+    return Range(
+        min(constant, whole),
+        max(constant, whole),
+        f"the time is for bursts of random length and number (the paper's model, by {model}); with "
+        "all of them alike it is the lower end of between, and a balanced code is near that "
+        "(spmd.sio.method=fixed-cycles)",
     )
 
 

@@ -40,6 +40,8 @@ def placed(query: Query) -> Algorithms:
     """
     machine = query.machine
     chosen = algorithms(machine.network.collectives)
+    if machine.storage.aggregators is not None:
+        chosen = attrs.evolve(chosen, aggregators=machine.storage.aggregators)
     if not chosen.placed:
         return chosen
     placement = place(query)

@@ -64,6 +64,8 @@ class Algorithms(Mapping[str, str]):
     #: of each rank the instance of each level that it is in, the nearest first
     levels: tuple[Ranks, ...] = ()
     nodes: Ranks | None = None  #: of each rank; None: a node each
+    #: how many access a shared file for all processes; None: each for itself
+    aggregators: int | None = None
 
     def __getitem__(self, op: str) -> str:
         return self.names[op]
