@@ -106,7 +106,7 @@ class Recording:
         return table
 
 
-def _is_cut(calls: Sequence[int]) -> bool:
+def _is_cut(calls: Sequence[float]) -> bool:
     """Tell whether a rank begins with MPI_Init and does not end, but for requests freed, so."""
     last = next((call for call in reversed(calls) if call != _FREE), _FINALIZE)
     return bool(calls) and calls[0] == _INIT and last != _FINALIZE
