@@ -18,7 +18,7 @@ from parcast.errors import FileError
 from parcast.testing import check_plugin
 from parcast_profiles.workload import read
 
-from .written import WRITERS, by_name, caliper, cube, nsight, random_times, tau
+from .written import WRITERS, by_name, caliper, cube, nsight, projections, random_times, tau
 
 REGISTRY = Registry()
 MACHINE = {"processor": {"rate": "3 GFLOP/s"}, "network": {"startup": "1 us",
@@ -78,6 +78,20 @@ def test_many_short_regions_are_one_phase_and_nothing_is_lost(tmp_path):
     file = caliper(tmp_path, times, 1)
     (row,) = REGISTRY.compare(file, MACHINE, solvers="spmd.sio").rows
     assert row.time == pytest.approx(sum(own for (own,) in times.values()), rel=1e-4)
+
+
+def test_logs_of_projections_have_methods_and_idle_time(tmp_path):
+    times = {("main",): [1.0, 2.0], ("main", "solve"): [0.25, 0.5], ("main", "solve", "f"): [0, 3]}
+    profile = read(projections(tmp_path, times, 2)).content.profile
+    found = {region.name: region.seconds for region in profile.regions if region.seconds}
+    assert found == pytest.approx({"main": 3.0, "f": 3.0, "solve": 0.75, "idle": 0.014})
+    assert profile.communication == pytest.approx(0.014)
+    (tmp_path / "run.prj.1.log").unlink()
+    profile = read(tmp_path / "run.prj.sts").content.profile
+    assert any("the logs of 1 of 2 processors are missing" in note for note in profile.notes)
+    (tmp_path / "run.prj.0.log").write_text("2 4 x\n")
+    with pytest.raises(FileError, match=r"run\.prj\.0\.log:1: '2 4 x' is no record"):
+        read(tmp_path / "run.prj.sts")
 
 
 def test_kernels_of_several_streams_are_said_to_overlap(tmp_path):
@@ -142,6 +156,19 @@ def test_units_are_the_file_s_or_are_said_to_be_assumed(unit, values, factor, no
             "declares entities",
         ),
         ("experiment.xml", b"<!DOCTYPE HPCToolkitExperiment><a/>", "no exclusive time"),
+        ("e.csv", b"Timestamp (s), Name\n", "there is no column 'event type'"),
+        (
+            "e.csv",
+            b"Timestamp (s), Event Type, Name, Process\n1, Enter, f, 0\n2, Leave, g, 0\n",
+            "e.csv:3: 'g' is left, and was not entered last",
+        ),
+        (
+            "e.csv",
+            b"Timestamp (s), Event Type, Name, Process\n2, Enter, f, 0\n1, Leave, f, 0\n",
+            "e.csv:3: 'f' is before the event above it",
+        ),
+        ("f.sts", b"PROJECTIONS_ID\n", "how many PROCESSORS"),
+        ("f.sts", b"PROJECTIONS_ID\nPROCESSORS 2\n", "its logs, such as f.0.log.gz"),
     ],
 )
 def test_damage_is_one_sentence(name, content, sentence, tmp_path):
@@ -151,7 +178,9 @@ def test_damage_is_one_sentence(name, content, sentence, tmp_path):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("tool", ["Caliper", "Caliper JSON", "TAU", "HPCToolkit", "CUBE, packed"])
+@pytest.mark.parametrize(
+    "tool", ["Caliper", "Caliper JSON", "TAU", "HPCToolkit", "CUBE, packed", "Pipit"]
+)
 def test_mutilated_files_are_read_or_refused(tool, tmp_path):
     times = random_times(3, 2)
     path = WRITERS[tool](tmp_path, times, 2)

@@ -207,6 +207,48 @@ def _wide(paths):
     return order
 
 
+def pipit_csv(folder: Path, times, ranks):
+    """Write events of all ranks, nanosecond by nanosecond."""
+    lines = ["Timestamp (ns), Event Type, Name, Process"]
+
+    def write(path, rank, at):
+        name = f'"{path[-1]}"' if "," in path[-1] else path[-1]
+        lines.append(f"{at}, Enter, {name}, {rank}")
+        at += round(times[path][rank] * 1e9)
+        for other in times:
+            if other[:-1] == path:
+                at = write(other, rank, at)
+        lines.append(f"{at}, Leave, {name}, {rank}")
+        return at
+
+    for rank in range(ranks):
+        write(("main",), rank, 1000)
+    return _written(folder / "run.csv", "\n".join(lines) + "\n")
+
+
+def projections(folder: Path, times, ranks):
+    """Write the logs of all processors: methods inside one another, and 7 ms idle."""
+    names = sorted({path[-1] for path in times})
+    entries = "".join(f'ENTRY CHARE {n} "{name}" 0 0\n' for n, name in enumerate(names))
+    head = f"PROJECTIONS_ID\nPROCESSORS {ranks}\n{entries}"
+    for rank in range(ranks):
+        lines, at = ["PROJECTIONS-RECORD 9", "6 0"], 0
+
+        def write(path, at, lines=lines, rank=rank):
+            lines.append(f"2 4 {names.index(path[-1])} {at} 0 0 64")
+            at += round(times[path][rank] * 1e6)
+            for other in times:
+                if other[:-1] == path:
+                    at = write(other, at)
+            lines.append(f"3 0 {names.index(path[-1])} {at} 0 0 0")
+            return at
+
+        at = write(("main",), 0)
+        lines += [f"14 {at} {rank}", f"15 {at + 7000} {rank}", f"7 {at + 7000}"]
+        _written(folder / f"run.prj.{rank}.log", "\n".join(lines) + "\n")
+    return _written(folder / "run.prj.sts", head)
+
+
 def nsight(folder: Path, kernels, copies, collectives):
     """Write an export of Nsight Systems: spans in nanoseconds, with names of kernels and calls."""
     path = folder / "report.sqlite"
@@ -245,6 +287,7 @@ WRITERS = {
     "Caliper JSON": caliper_json,
     "TAU": tau,
     "HPCToolkit": hpctoolkit,
+    "Pipit": pipit_csv,
     "CUBE": cube,
     "CUBE, exclusive": lambda *a: cube(*a, kind="EXCLUSIVE"),
     "CUBE, packed": lambda *a: cube(*a, packed=True),

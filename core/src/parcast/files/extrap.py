@@ -257,7 +257,7 @@ def _chosen(names: Sequence[tuple[str, str]], where: str, series: str) -> tuple[
         choices: tuple[Sequence[tuple[str, str]], ...] = (fits, _of_times(fits))
     else:
         timed = _of_times(names)
-        main = [name for name in timed if name[0].lower() in {"", "main", "program"}]
+        main = [name for name in timed if name[0].lower().removesuffix("()") in {"", "main", "program"}]
         choices = (names, timed, main)
     for choice in choices:
         if len(choice) == 1:

@@ -17,6 +17,8 @@ _READ = {
     ".cubex": ("A profile of Score-P (CUBE).", ""),
     ".sqlite": ("What Nsight Systems exports.", ""),
     ".json": ("A profile of Caliper, as cali-query prints it.", r'"column_metadata"'),
+    ".csv": ("A table of events, as Pipit has it.", r"\ATimestamp \((?:m|u|n)?s\)"),
+    ".sts": ("A profile of Projections (Charm++).", ""),
     ".xml": ("A profile of HPCToolkit.", "<!DOCTYPE HPCToolkit"),
     "": ("A profile of TAU, of HPCToolkit or of Caliper, or a folder with one.", _ANY),
 }

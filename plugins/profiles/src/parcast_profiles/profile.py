@@ -100,5 +100,5 @@ def _sum(values: Iterable[float | None]) -> float | None:
 
 
 def communicates(name: str) -> bool:
-    """Tell a call that communicates by its name."""
-    return name.strip('" ').startswith(("MPI_", "PMPI_", "nccl", "shmem_", "gaspi_"))
+    """Tell a call that communicates, or waits for others, by its name."""
+    return name.startswith(("MPI_", "PMPI_", "nccl", "shmem_", "gaspi_")) or name == "Idle"

@@ -42,6 +42,8 @@ FORMATS = (
     Format(rb"\ASQLite format 3\x00", f"{_READERS}.nsight:read"),
     Format(rb"<!DOCTYPE HPCToolkit|<HPCToolkitExperiment", f"{_READERS}.hpctoolkit:read"),
     Format(rb"\A.{257}ustar", f"{_READERS}.cube:read"),
+    Format(rb"\A(?:\xef\xbb\xbf)?[Tt]imestamp \([mun]?s\)", f"{_READERS}.pipit_csv:read"),
+    Format(rb"\APROJECTIONS_ID", f"{_READERS}.projections:read"),
     Format(rb"\A\s*\{", f"{_READERS}.caliper_json:read"),
 )
 
@@ -66,7 +68,7 @@ def read(path: Path) -> Workload:
         target = next((entry.target for entry in FORMATS if entry.begins(beginning)), None)
         if target is None:
             raise FileError(f"{path}: it begins as no profile does of Caliper, Score-P, TAU, "
-                            "HPCToolkit or Nsight Systems")  # fmt: skip
+                            "HPCToolkit, Nsight Systems, Projections or Pipit")  # fmt: skip
         profile: Profile = load(target)(file)
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
