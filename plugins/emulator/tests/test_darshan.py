@@ -176,6 +176,7 @@ def test_reads_and_writes_of_two_bandwidths_are_asked_for_one_by_one(tmp_path):
         (HEAD.format(1) + counters("POSIX", 0, 1, READS=1, BYTES_READ=10**30), "is damage"),
         (HEAD.format(1) + traced(0, 1, [("read", 0, -4, 0.0)]), "is no line of"),
         (HEAD.format(1) + "<html>", "is no line of"),
+        ("2.06", "neither as a log of Darshan 3 does, nor as the text of its parsers"),
     ],
 )
 def test_damage_is_one_sentence(text, sentence, tmp_path):
@@ -245,7 +246,7 @@ def test_binary_logs_have_the_bytes_that_the_library_counts(tmp_path):
     series = columns(job)
     for write, word in enumerate(sums):
         assert (series[3] * series[4])[series[5] == write].sum() == sums[word] > 0
-    for cut in (8, 100, 1000):
+    for cut in (100, 1000):
         damaged = tmp_path / "job.darshan"
         damaged.write_bytes(path.read_bytes()[:cut])
         with pytest.raises(FileError, match="Darshan's library cannot read it"):

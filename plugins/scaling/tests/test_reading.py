@@ -9,9 +9,11 @@ import re
 
 import pytest
 
+from parcast import Registry
 from parcast.comparison import read_measured
-from parcast.errors import FileError, ParcastError
-from parcast_scaling.reading import read_times
+from parcast.errors import FileError, ParcastError, UnsupportedError
+from parcast_scaling.reading import read_profiles, read_times
+from parcast_scaling.runs import amounts_of
 
 RUNS = [(4, 10.0), (4, 10.5), (8, 5.5), (16, 3.0)]
 
@@ -99,6 +101,31 @@ def test_one_of_several_series_and_what_is_p_are_named(tmp_path, monkeypatch):
     (tmp_path / "v.txt").write_text("PARAMETER p\nPOINTS 4 8\nMETRIC visits\nDATA 7\nDATA 7\n")
     with pytest.raises(FileError, match="'visits' is measured, and no time"):
         read_times("v.txt")
+
+
+def profile_of(folder, ranks, seconds):
+    """Write a profile of Caliper: so many seconds of all ranks together."""
+    file = folder / f"run-{ranks}.cali"
+    nodes = ("20,attr=10,data=276,parent=3", "21,attr=8,data=region,parent=20",
+             "30,attr=8,data=attribute.unit,parent=3", "31,attr=30,data=sec,parent=5",
+             "32,attr=8,data=sum#sum#time.duration,parent=31",
+             "40,attr=8,data=mpi.world.size,parent=3", f"41,attr=40,data={ranks}",
+             "50,attr=21,data=main")  # fmt: skip
+    lines = [f"__rec=node,id={node}" for node in nodes]
+    lines += [f"__rec=ctx,ref=50,attr=32,data={seconds}", "__rec=globals,ref=41"]
+    file.write_text("\n".join(lines))
+    return str(file)
+
+
+def test_profiles_of_several_runs_are_times(tmp_path):
+    files = [profile_of(tmp_path, p, 100.0 + 10 * p) for p in (4, 8, 16)]
+    times = read_profiles(Registry(), files)
+    assert [(run.p, run.seconds) for run in times.runs] == [(4, 35.0), (8, 22.5), (16, 16.25)]
+    with pytest.raises(UnsupportedError, match="which has times and no amounts; leave out --on"):
+        amounts_of(Registry(), files, "milan-hdr")
+    assert read_profiles(Registry(), ["stencil2d", "btio"]) is None
+    with pytest.raises(FileError, match="btio is no profile"):
+        read_profiles(Registry(), [files[0], "btio"])
 
 
 @pytest.mark.parametrize("name", TEXTS)

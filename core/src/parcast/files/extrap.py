@@ -24,6 +24,7 @@ _LINES = re.compile(r'\A\s*\{\s*"(?:params|parameters)"\s*:\s*\{')
 
 #: What people call the number of processes.
 _PROCESSES = ("processes", "ranks", "nprocs", "procs", "np", "mpi_ranks", "mpi_procs", "tasks")
+_WHOLE = frozenset({"", "main", "program"})
 _TIMES = frozenset({"time", "runtime", "walltime"})
 _NO_TIMES = re.compile(
     r"flops?|visits|bytes\w*|papi_\w*|\w*_count|calls|energy|memory\w*", re.IGNORECASE
@@ -257,7 +258,7 @@ def _chosen(names: Sequence[tuple[str, str]], where: str, series: str) -> tuple[
         choices: tuple[Sequence[tuple[str, str]], ...] = (fits, _of_times(fits))
     else:
         timed = _of_times(names)
-        main = [name for name in timed if name[0].lower().removesuffix("()") in {"", "main", "program"}]
+        main = [name for name in timed if name[0].lower().removesuffix("()") in _WHOLE]
         choices = (names, timed, main)
     for choice in choices:
         if len(choice) == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -14,6 +14,9 @@ from parcast.files import read_text
 from parcast.quantities import parse_quantity, to_base
 from parcast_scaling.accounting import is_accounting, read_accounting
 from parcast_scaling.times import Run
+
+if TYPE_CHECKING:
+    from parcast import Registry
 
 #: Names of the column of sizes and of the column of times.
 SIZES = ("p", "processes", "ranks", "nodes")
@@ -59,6 +62,29 @@ def read_times(file: str) -> Times | None:
     if not rows or not any(name in rows[0][1] for name in TIMES):
         return None
     return _series(where, rows)
+
+
+def read_profiles(registry: Registry, files: Sequence[str]) -> Times | None:
+    """Return the times that profiles of several runs have; None where they are no profiles.
+
+    Raises
+    ------
+    FileError
+        If a later file is no profile.
+    """
+    if any(file.lower().endswith((".csv", ".tsv")) for file in files):
+        return None
+    runs: list[Run] = []
+    for file in files:
+        workload = registry.workload(file)
+        if workload.kind != "profile":
+            if not runs:
+                return None
+            raise FileError(f"{file} is no profile, as {files[0]} is; give profiles alone")
+        profile = workload.content.profile
+        runs.append(Run(profile.processes, profile.seconds / profile.processes, 1.0, file))
+    remark = "times are means of processes, as profiles have them, without what no region covers"
+    return Times(where=", ".join(files), runs=tuple(runs), remarks=(remark,))
 
 
 def _series(where: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Times:

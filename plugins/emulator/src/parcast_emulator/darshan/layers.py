@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import attrs
-import numpy as np
 
 from parcast_emulator.darshan.log import Log, Record, Segments
 
@@ -111,16 +110,19 @@ def dealt(amount: Amount, processes: int) -> Iterator[tuple[int, int, int, int]]
     """
     calls = max(min(amount.calls, amount.bytes), 1)
     size, longer = divmod(amount.bytes, calls)
-    ranks = [0, calls] if amount.rank >= 0 else np.unique(
-        np.arange(processes + 1) * calls // processes
-    ).tolist()  # fmt: skip
-    owner = (
-        [amount.rank]
-        if amount.rank >= 0
-        else (np.searchsorted(np.arange(processes + 1) * calls // processes, ranks[1:]) - 1)
-    )
-    for rank, first, last in zip(owner, ranks[:-1], ranks[1:], strict=True):
+    blocks = [(amount.rank, 0, calls)] if amount.rank >= 0 else _blocks(calls, processes)
+    for rank, first, last in blocks:
         for low, high, each in ((0, longer, size + 1), (longer, calls, size)):
             begin, end = max(first, low), min(last, high)
             if begin < end:
-                yield int(rank), begin * size + min(begin, longer), each, end - begin
+                yield rank, begin * size + min(begin, longer), each, end - begin
+
+
+def _blocks(calls: int, processes: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the ranks that have calls, with the first of theirs and the one after the last."""
+    if calls >= processes:
+        for rank in range(processes):
+            yield rank, rank * calls // processes, (rank + 1) * calls // processes
+    else:
+        for call in range(calls):
+            yield call * processes // calls, call, call + 1

@@ -32,7 +32,7 @@ def printed(path: Path) -> Iterator[str]:
             "install 'parcast-emulator[darshan]'; or give the text of darshan-parser"
         )
     command = [sys.executable, "-m", "parcast_emulator.darshan.extract", str(path)]
-    with TemporaryFile("w+") as complaints, subprocess.Popen(  # noqa: S603  (Python itself)
+    with TemporaryFile("w+", errors="replace") as complaints, subprocess.Popen(  # noqa: S603  (Python itself)
         command, stdout=subprocess.PIPE, stderr=complaints, text=True, errors="replace"
     ) as process:  # fmt: skip
         watch = threading.Timer(_MOST_SECONDS, process.kill)

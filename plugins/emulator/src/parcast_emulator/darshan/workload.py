@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from parcast_emulator.darshan.library import printed
 from parcast_emulator.darshan.log import Log, read_log, summed
 from parcast_emulator.emulators.accesses import Accesses
 from parcast_emulator.emulators.content import Emulated
+
+#: A log begins with the version of its format.
+_BINARY = re.compile(rb"[34]\.\d\d\x00")
 
 #: Lustre's and most others'.
 _STRIPE = 2**20
@@ -42,8 +46,11 @@ def read(path: Path) -> Workload:
         if beginning.lstrip().startswith(b"#"):
             with path.open(encoding="utf-8", errors="replace") as text:
                 log = read_log(text, str(path))
-        else:
+        elif _BINARY.match(beginning):
             log = read_log(printed(path), str(path))
+        else:
+            raise FileError(f"{path}: it begins neither as a log of Darshan 3 does, nor as the "
+                            "text of its parsers")  # fmt: skip
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
     return workload(log, path.stem)
@@ -94,7 +101,7 @@ def _columns(log: Log, storage: Layers, left: list[Amount]) -> dict[str, Any]:
             series.append((max(rank, 0), number, max(offset, 0), length, 1, write))
     for amount in left if traced else amounts(storage.records):
         number = numbers.setdefault(amount.file, len(numbers))
-        if len(series) > _MOST_SERIES:
+        if len(series) + min(amount.calls, log.processes) > _MOST_SERIES:
             raise FileError(f"{log.where}: it has over {_MOST_SERIES:,} series of accesses")
         series += [
             (rank, number, offset, size, count, amount.write)
