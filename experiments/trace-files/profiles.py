@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+import resource
 import tempfile
 import time
 from collections.abc import Iterator
@@ -81,6 +82,7 @@ def darshan_counted(path: Path) -> dict[str, float]:
                 for column in columns:
                     if f"{module}_{column}" in table:
                         counts[name] += float(table[f"{module}_{column}"].clip(lower=0).sum())
+    counts |= {"bytes to read": counts["bytes read"], "bytes to write": counts["bytes written"]}
     return counts
 
 
@@ -184,8 +186,16 @@ def workload_read(path: Path) -> dict[str, Any]:
         answer["stated"] = {"seconds": profile.seconds, "ranks": profile.processes}
         answer["items"] = len(profile.regions)
     else:
+        accesses = workload.content.accesses
         answer["stated"] = darshan_stated(data)
-        answer["items"] = len(workload.content.accesses.rank)
+        for write, name in ((False, "bytes to read"), (True, "bytes to write")):
+            answer["stated"][name] = float(sum(
+                size * count
+                for size, count, kind in zip(accesses.size, accesses.count, accesses.write,
+                                             strict=True)
+                if kind == write
+            ))  # fmt: skip
+        answer["items"] = len(accesses.rank)
     return answer
 
 
@@ -202,9 +212,15 @@ def facts(path: Path, stated: dict[str, float]) -> Iterator[str]:
         yield text if same else f"**{name} {stated[name]:.9g}, not {value:.9g}**"
 
 
+def cpu_seconds() -> float:
+    """Return the seconds that this process and those it waited for have computed."""
+    child = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + child.ru_utime + child.ru_stime
+
+
 def measured(path: Path) -> dict[str, Any]:
     """Read a file in this process, with the seconds and the memory that it took."""
-    before, began = most_memory(), time.process_time()
+    before, began = most_memory(), cpu_seconds()
     extrap = path.suffix.lower() in {".txt", ".jsonl"} or (
         path.suffix.lower() == ".json" and "caliper" not in str(path)
     )
@@ -212,8 +228,9 @@ def measured(path: Path) -> dict[str, Any]:
         answer = series_read(path) if extrap else workload_read(path)
     except Exception as error:  # noqa: BLE001  (a defect: the page has to show it)
         return {"how": f"**failed: {error!r}**", "seconds": 0.0}
-    answer["seconds"] = time.process_time() - began
-    answer["memory"] = max(most_memory() - before, 0) / 1024
+    answer["seconds"] = cpu_seconds() - began
+    of_child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    answer["memory"] = max(most_memory() - before, of_child) / 1024
     answer["facts"] = "; ".join(facts(path, answer["stated"])) if "stated" in answer else ""
     return answer
 
