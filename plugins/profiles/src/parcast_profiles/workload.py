@@ -72,6 +72,8 @@ def read(path: Path) -> Workload:
         profile: Profile = load(target)(file)
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
+    except FileError as error:  # names in files may have several lines
+        raise FileError(" ".join(str(error).split())) from None
     return workload(profile, path.stem)
 
 

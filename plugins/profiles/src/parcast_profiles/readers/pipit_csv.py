@@ -89,8 +89,8 @@ def _events(path: Path) -> Iterator[tuple[str, str, str, int, str, float, float]
             missing = [head for head in _NEEDED if head not in heads]
             if time is None or missing:
                 lacking = missing[0] if missing else "timestamp (s)"
-                raise FileError(f"{path}:1: there is no column {lacking!r}, only "
-                                f"{shorten(', '.join(heads))}")  # fmt: skip
+                listed = shorten(", ".join(heads))
+                raise FileError(f"{path}:1: there is no column {lacking!r}, only {listed}")
             columns = [heads.index(head) for head in (*_NEEDED, time)]
             thread = heads.index("thread") if "thread" in heads else None
             for cells in table:
@@ -102,8 +102,7 @@ def _events(path: Path) -> Iterator[tuple[str, str, str, int, str, float, float]
                     kind, ticks = _EVENTS[event.lower()], float(at)
                     number = cells[thread].strip() if thread is not None else "0"
                 except (IndexError, KeyError, ValueError):
-                    text = shorten(",".join(cells))
-                    raise FileError(f"{place}: {text!r} is no event: Enter, Leave or Instant, "
+                    raise FileError(f"{place}: {shorten(','.join(cells))!r} is no event: Enter, Leave or Instant, "
                                     "with its time, name and process") from None  # fmt: skip
                 yield place, process, number, kind, name, ticks, _TIMES[time]
         except csv.Error as error:
