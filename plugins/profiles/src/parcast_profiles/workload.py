@@ -60,21 +60,26 @@ def read(path: Path) -> Workload:
         If it is of no known format, or damaged.
     """
     try:
-        file = _file(path)
-        with file.open("rb") as opened:
-            beginning = opened.read(_BEGINNING)
-        if file.stat().st_size > MOST_BYTES:
-            raise FileError(f"{path} has over {MOST_BYTES >> 30} GiB; profiles are smaller")
-        target = next((entry.target for entry in FORMATS if entry.begins(beginning)), None)
-        if target is None:
-            raise FileError(f"{path}: it begins as no profile does of Caliper, Score-P, TAU, "
-                            "HPCToolkit, Nsight Systems, Projections or Pipit")  # fmt: skip
-        profile: Profile = load(target)(file)
+        profile = _profile(_file(path))
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
     except FileError as error:  # names in files may have several lines
         raise FileError(" ".join(str(error).split())) from None
     return workload(profile, path.stem)
+
+
+def _profile(file: Path) -> Profile:
+    """Return the profile in a file, by what it begins with."""
+    with file.open("rb") as opened:
+        beginning = opened.read(_BEGINNING)
+    if file.stat().st_size > MOST_BYTES:
+        raise FileError(f"{file} has over {MOST_BYTES >> 30} GiB; profiles are smaller")
+    target = next((entry.target for entry in FORMATS if entry.begins(beginning)), None)
+    if target is None:
+        raise FileError(f"{file}: it begins as no profile does of Caliper, Score-P, TAU, HPCToolkit, "
+                        "Nsight Systems, Projections or Pipit")  # fmt: skip
+    profile: Profile = load(target)(file)
+    return profile
 
 
 def _file(path: Path) -> Path:

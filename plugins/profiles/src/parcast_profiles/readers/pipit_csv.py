@@ -102,8 +102,11 @@ def _events(path: Path) -> Iterator[tuple[str, str, str, int, str, float, float]
                     kind, ticks = _EVENTS[event.lower()], float(at)
                     number = cells[thread].strip() if thread is not None else "0"
                 except (IndexError, KeyError, ValueError):
-                    raise FileError(f"{place}: {shorten(','.join(cells))!r} is no event: Enter, Leave or Instant, "
-                                    "with its time, name and process") from None  # fmt: skip
+                    text = shorten(", ".join(cells))
+                    raise FileError(
+                        f"{place}: {text!r} is no event: Enter, Leave or Instant, with its time, "
+                        "name and process"
+                    ) from None
                 yield place, process, number, kind, name, ticks, _TIMES[time]
         except csv.Error as error:
             raise FileError(f"{path}:{table.line_num}: {error}") from None
