@@ -76,8 +76,10 @@ def _profile(file: Path) -> Profile:
         raise FileError(f"{file} has over {MOST_BYTES >> 30} GiB; profiles are smaller")
     target = next((entry.target for entry in FORMATS if entry.begins(beginning)), None)
     if target is None:
-        raise FileError(f"{file}: it begins as no profile does of Caliper, Score-P, TAU, HPCToolkit, "
-                        "Nsight Systems, Projections or Pipit")  # fmt: skip
+        raise FileError(
+            f"{file}: it begins as no profile does of Caliper, Score-P, TAU, HPCToolkit, Nsight "
+            "Systems, Projections or Pipit"
+        )
     profile: Profile = load(target)(file)
     return profile
 
