@@ -204,6 +204,9 @@ def _table(lines: Iterable[str], where: str) -> Table:
 
 def _cells(line: str) -> dict[str, list[str]]:
     """Return the cells of a record, and the parts of each."""
+    if "\\" not in line:
+        cells = (cell.partition("=") for cell in line.split(","))
+        return {name: text.split("=") for name, _, text in cells}
     return {
         match[1]: [_ESCAPED.sub(r"\1", part) for part in _PARTS.split(match[2])]
         for match in _CELL.finditer(line)
