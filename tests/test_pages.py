@@ -38,6 +38,7 @@ PAGES = [
     "plugins.md",
     "studies.md",
     "tutorial.md",
+    "../plugins/profiles/README.md",
     "../plugins/scaling/README.md",
     "../plugins/spmd/README.md",
     *(f"how-to/{name}.md" for name in HOW_TO),

@@ -116,13 +116,14 @@ def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine
 
 
 def _reader(registry: Catalog, path: Path) -> Reader | None:
-    """Return the reader of a file by its suffix, or by what it begins with."""
+    """Return the reader of a file: by its suffix and what it begins with, then by either."""
     suffix = path.suffix.lower()
-    if reader := registry.readers.get(suffix):
-        return reader
+    by_suffix = registry.readers.get(suffix)
     try:
         several = path.is_dir() or not path.exists()
         suffixes = {"", suffix} if not several and suffix not in _TABLES else {suffix}
+        if by_suffix:
+            suffixes = {suffix}
         marked = [
             entry
             for entry in registry.readers.values()
@@ -130,9 +131,9 @@ def _reader(registry: Catalog, path: Path) -> Reader | None:
         ]
         beginning = _beginning(path, several=several) if marked else ""
     except OSError:
-        return None  # which is told where the file is read
+        return by_suffix  # what is wrong is told where the file is read
     fits = [entry for entry in marked if re.search(entry.mark, beginning)]
-    return max(fits, key=lambda entry: entry.suffix == suffix, default=None)
+    return max(fits, key=lambda entry: entry.suffix == suffix, default=by_suffix)
 
 
 def _beginning(path: Path, *, several: bool) -> str:

@@ -10,7 +10,8 @@ import attrs
 
 from parcast.comparison.grid import MOST
 from parcast.errors import FileError, UnitError, UnknownNameError, did_you_mean, shorten
-from parcast.files.series import Raw, read_csv, read_extrap, read_extrap_lines
+from parcast.files.extrap import Raw, is_extrap, read_extrap
+from parcast.files.series import read_csv
 from parcast.files.tables import read_text
 from parcast.model.workload import Workload
 from parcast.quantities.formulas import is_uncertain, parse_quantity
@@ -20,8 +21,7 @@ from parcast.results.row import Row
 #: Columns that are texts, and columns that are whole numbers from 1.
 _TEXTS, _COUNTS = ("workload", "machine"), ("p", "d")
 
-_TABLES = (".csv", ".tsv", ".txt")
-_SERIES = {".json": read_extrap, ".jsonl": read_extrap_lines}
+_SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl")
 
 
 @attrs.frozen
@@ -62,8 +62,9 @@ def read_measured(
     Parameters
     ----------
     source
-        A .csv file (comma, semicolon or tab), Extra-P's .json or .jsonl, anything with pandas'
-        ``to_dict``, or mappings. Columns are ``p``, ``time`` (seconds, or text with a
+        A .csv file (comma, semicolon or tab), Extra-P's .txt, .json or .jsonl, anything with
+        pandas' ``to_dict``, or mappings. ``FILE#main/time,p=x`` names one of several series, and
+        the column that is p. Columns are ``p``, ``time`` (seconds, or text with a
         unit) and any of ``d``, ``workload``, ``machine``, workload parameters and machine values
         that are set. Of a time such as ``"10 +- 1 s"`` the 10 s are taken; no other value may
         be uncertain. Extra-P's repeated values become their median.
@@ -145,14 +146,26 @@ def read_table(source: Any, *, repetitions: bool = False) -> tuple[str, list[Raw
         If ``source`` is none of what `read_measured` takes.
     """
     if isinstance(source, str | Path):
-        path = Path(source)
+        path, series, renamed = _file_and_part(source)
         text, suffix = read_text(path), path.suffix.lower()
-        if suffix in _TABLES:
-            return str(path), list(read_csv(text, str(path)))
-        if suffix not in _SERIES:
-            suffixes = ", ".join((*_TABLES, *_SERIES))
-            raise FileError(f"{path}: measured times are read from {suffixes} files")
-        return str(path), list(_SERIES[suffix](text, str(path), repetitions=repetitions))
+        if suffix not in _SUFFIXES:
+            raise FileError(f"{path}: measured times are read from {', '.join(_SUFFIXES)} files")
+        if is_extrap(text, suffix):
+            raw = list(
+                read_extrap(
+                    text,
+                    str(path),
+                    lines=suffix == ".jsonl",
+                    series=series,
+                    named="p" in renamed.values(),
+                    repetitions=repetitions,
+                )
+            )
+        elif series:
+            raise FileError(f"{source}: {path} is a table of one series; leave out {series!r}")
+        else:
+            raw = list(read_csv(text, str(path)))
+        return str(path), [(place, _renamed(place, row, renamed)) for place, row in raw]
     if hasattr(source, "to_dict"):
         source = source.to_dict(orient="records")
     if not isinstance(source, Iterable):
@@ -162,6 +175,33 @@ def read_table(source: Any, *, repetitions: bool = False) -> tuple[str, list[Raw
         if not isinstance(row, Mapping):
             raise FileError(f"measured[{index}] = {shorten(repr(row))} is no mapping of columns")
     return "the table given", [(f"measured[{index}]", row) for index, row in enumerate(rows)]
+
+
+def _file_and_part(source: str | Path) -> tuple[Path, str, dict[str, str]]:
+    """Return a file, which of its series is meant, and what its columns are to be called.
+
+    ``times.txt#main/time,p=x`` is the time of main, and p is what the file calls x.
+    """
+    path, (name, _, part) = Path(source), str(source).rpartition("#")
+    if not name or path.exists():
+        return path, "", {}
+    words = [word.strip() for word in part.split(",") if word.strip()]
+    pairs = [word.partition("=") for word in words if "=" in word]
+    series = [word for word in words if "=" not in word]
+    if len(series) > 1:
+        raise FileError(f"{source}: {', '.join(series)} are several series; name one")
+    return Path(name), "".join(series), {old.strip(): new.strip() for new, _, old in pairs}
+
+
+def _renamed(place: str, row: Mapping[str, Any], names: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return a row with columns as they are to be called."""
+    for old, new in names.items():
+        if old not in row or new in row:
+            reason = f"there is a column {new!r} already" if new in row else (
+                f"there is no column {old!r}, only {shorten(', '.join(map(str, row)))}"
+            )  # fmt: skip
+            raise FileError(f"{place}: {new}={old}: {reason}")
+    return {names.get(name, name): value for name, value in row.items()} if names else row
 
 
 def _measurement(position: str, row: Mapping[str, Any], quantity: str) -> Measurement:

@@ -23,6 +23,9 @@ from parcast.plugins import COST_FEATURES, JOBS
 if TYPE_CHECKING:
     import typer
 
+#: What logs of Darshan begin with, and what its parsers print first.
+_DARSHAN = r"\A[34]\.\d\d\x00|(?m:^# darshan log version: |^# DXT, file_id: )"
+
 
 @hookimpl
 def parcast_parts() -> Iterator[PartEntry]:
@@ -91,9 +94,13 @@ def parcast_lowerings() -> Iterator[Lowering]:
 
 @hookimpl
 def parcast_readers() -> Iterator[Reader]:
-    """Add the files of the DLIO benchmark."""
+    """Add the files of the DLIO benchmark, and logs of Darshan."""
     for suffix in (".yaml", ".yml"):
         yield Reader(suffix, "parcast_emulator.dlio:read", "Training, as DLIO describes it.")
+    darshan = "parcast_emulator.darshan.workload:read"
+    yield Reader(".darshan", darshan, "What a job read and wrote, as Darshan recorded it.")
+    for suffix in (".txt", ""):
+        yield Reader(suffix, darshan, "A log of Darshan, as its parsers print it.", mark=_DARSHAN)
 
 
 @hookimpl

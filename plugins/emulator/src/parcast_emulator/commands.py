@@ -142,10 +142,13 @@ def timeline(
     cluster = cluster_of(query)
     if cluster.hardware.fair_bus or cluster.hardware.fair_ports:
         raise UnsupportedError("a timeline shows one thing after another, and shares are no spans")
+    mirrored = query.workload.content.writing(query)
+    if mirrored is None:
+        raise UnsupportedError("a timeline is of reads or of writes; --set writes=0 or reads=0")
     with simulation_progress() as progress:
         epochs = few(query.workload.content.epochs(query, cluster))
         outcome = simulate(cluster, epochs, record=True, progress=progress)
-    trace = timeline(cluster, outcome, mirrored=query.workload.content.writes)
+    trace = timeline(cluster, outcome, mirrored=mirrored)
     write_text(output, json.dumps(trace, allow_nan=False))
 
 

@@ -152,8 +152,13 @@ def disks_of(query: Query, nodes: int) -> Cluster:
         If the machine lacks a number of its disks, or two contradict each other.
     """
     machine, reason = query.machine, "an emulated application"
-    writes = query.workload.kind == "emulator" and query.workload.content.writes
     disk, bus = machine.part("disk", Disk) or Disk(), machine.part("bus", Bus) or Bus()
+    writes = query.workload.kind == "emulator" and query.workload.content.writing(query)
+    if writes is None and disk.write_bandwidth not in {None, disk.bandwidth}:
+        raise UnsupportedError(
+            f"machine {machine.name!r} reads and writes with two bandwidths (disk.write_bandwidth),"
+            f" and {query.workload.name} does both; ask for each: --set writes=0, --set reads=0"
+        )
     hardware = Hardware(
         overhead=disk.overhead,
         seek=disk.seek,

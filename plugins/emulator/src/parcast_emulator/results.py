@@ -82,7 +82,7 @@ def prediction(
         ci=(fit.least * outcome.time, fit.most * outcome.time) if fit else None,
         lower=None if shared or fit else outcome.lower,  # shares and fits prove nothing
         binding=dict(SERVERS.values())[bound],
-        notes=(_note(bound, by_class[bound]), *shared, *open_),
+        notes=(_note(bound, by_class[bound]), *shared, *open_, *content.remarks),
         assumptions=(*assumptions, _NETWORK, *content.notes),
         details=_details(query, outcome, by_class),
     )

@@ -67,6 +67,10 @@ def scaling(
     and bursts of others become those of a phase, as formulas of p.
     """
     times = _times(runs)
+    if len(runs) > 1 and on is None:
+        from parcast_scaling.reading import read_profiles
+
+        times = read_profiles(context.obj, runs)
     if times is None:
         _refuse_options(runs, to=to, weak=weak, worth_measuring=worth_measuring)
         from parcast_scaling.amount_commands import find_formulas

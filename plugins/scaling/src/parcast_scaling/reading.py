@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -14,6 +14,9 @@ from parcast.files import read_text
 from parcast.quantities import parse_quantity, to_base
 from parcast_scaling.accounting import is_accounting, read_accounting
 from parcast_scaling.times import Run
+
+if TYPE_CHECKING:
+    from parcast import Registry
 
 #: Names of the column of sizes and of the column of times.
 SIZES = ("p", "processes", "ranks", "nodes")
@@ -46,21 +49,42 @@ def read_times(file: str) -> Times | None:
     FileError
         If a value is none, or a column tells runs apart that are not of one series.
     """
-    path = Path(file)
-    suffix = path.suffix.lower()
-    if suffix not in {".csv", ".tsv", ".txt", ".json", ".jsonl"}:
+    path = Path(file if Path(file).exists() else file.partition("#")[0])
+    if path.suffix.lower() not in {".csv", ".tsv", ".txt", ".json", ".jsonl", ".out", ".log"}:
         return None
-    if suffix not in {".json", ".jsonl"}:
-        text = read_text(path)
-        if is_accounting(text):
-            runs, counts, remarks = read_accounting(text, file)
-            return Times(where=file, runs=runs, counts=counts, remarks=remarks)
-        if text.lstrip().startswith("PARAMETER"):
-            return _series(file, read_extrap_text(text, file))
+    text = read_text(path)
+    if is_accounting(text):
+        runs, counts, remarks = read_accounting(text, file)
+        return Times(where=file, runs=runs, counts=counts, remarks=remarks)
+    if path.suffix.lower() in {".out", ".log"}:
+        return None
     where, rows = read_table(file, repetitions=True)
     if not rows or not any(name in rows[0][1] for name in TIMES):
         return None
     return _series(where, rows)
+
+
+def read_profiles(registry: Registry, files: Sequence[str]) -> Times | None:
+    """Return the times that profiles of several runs have; None where they are no profiles.
+
+    Raises
+    ------
+    FileError
+        If a later file is no profile.
+    """
+    if any(file.lower().endswith((".csv", ".tsv")) for file in files):
+        return None
+    runs: list[Run] = []
+    for file in files:
+        workload = registry.workload(file)
+        if workload.kind != "profile":
+            if not runs:
+                return None
+            raise FileError(f"{file} is no profile, as {files[0]} is; give profiles alone")
+        profile = workload.content.profile
+        runs.append(Run(profile.processes, profile.seconds / profile.processes, 1.0, file))
+    remark = "times are means of processes, as profiles have them, without what no region covers"
+    return Times(where=", ".join(files), runs=tuple(runs), remarks=(remark,))
 
 
 def _series(where: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Times:
@@ -121,66 +145,3 @@ def _number(place: str, name: str, row: Mapping[str, Any], unit: str = "") -> fl
     except (UnitError, ValueError) as error:
         reason = shorten(error, 200)
         raise FileError(f"{place}: {name} = {shorten(repr(value))}: {reason}") from None
-
-
-def read_extrap_text(text: str, where: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the rows of Extra-P's text form: PARAMETER, POINTS, and a line of DATA for each.
-
-    Raises
-    ------
-    FileError
-        If lines of data and points differ in number, or there are several metrics or regions.
-    """
-    names: list[str] = []
-    points: list[list[float]] = []
-    data: list[tuple[int, list[float]]] = []
-    series: set[tuple[str, str]] = set()
-    labels = {"REGION": "", "METRIC": ""}
-    for number, line in enumerate(text.splitlines(), 1):
-        word, _, rest = line.strip().partition(" ")
-        if not word or word.startswith("#"):
-            continue
-        if word == "PARAMETER":
-            names += rest.split()
-        elif word == "POINTS":
-            points += _points(rest, len(names), f"{where}:{number}")
-        elif word in labels:
-            labels[word] = rest
-        elif word == "DATA":
-            series.add((labels["REGION"], labels["METRIC"]))
-            data.append((number, _floats(rest, f"{where}:{number}")))
-        else:
-            raise FileError(
-                f"{where}:{number}: {shorten(word)!r} is none of PARAMETER, POINTS, REGION, "
-                "METRIC and DATA"
-            )
-    if len(series) > 1:
-        several = ", ".join("/".join(filter(None, names)) for names in sorted(series))
-        raise FileError(f"{where}: there are {len(series)} series ({several}); keep one of them")
-    if len(data) != len(points):
-        raise FileError(
-            f"{where}: {len(data)} lines of DATA for {len(points)} POINTS; give one for each"
-        )
-    renamed = ["p" if name == names[0] and "p" not in names else name for name in names]
-    return [
-        (f"{where}:{number}", {**dict(zip(renamed, point, strict=True)), "time": value})
-        for point, (number, values) in zip(points, data, strict=True)
-        for value in values
-    ]
-
-
-def _points(text: str, count: int, place: str) -> list[list[float]]:
-    """Return points written ``4 8 16`` or ``( 4 10 ) ( 8 10 )``."""
-    if "(" not in text:
-        return [[value] for value in _floats(text, place)]
-    points = [_floats(group.replace("(", " "), place) for group in text.split(")") if group.strip()]
-    if any(len(point) != count for point in points):
-        raise FileError(f"{place}: a point has not {count} values, one for each PARAMETER")
-    return points
-
-
-def _floats(text: str, place: str) -> list[float]:
-    try:
-        return [float(word) for word in text.split()]
-    except ValueError as error:
-        raise FileError(f"{place}: {error}") from None

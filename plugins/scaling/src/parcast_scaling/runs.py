@@ -45,6 +45,10 @@ def amounts_of(registry: Registry, runs: Sequence[Any], machine: Any) -> list[di
     rows: dict[int, dict[str, float]] = {}
     for run in runs:
         workload = registry.workload(run)
+        if workload.kind == "profile":
+            raise UnsupportedError(
+                f"{run} is a profile, which has times and no amounts; leave out --on"
+            )
         p = workload.processes
         if p is None:
             raise FileError(

@@ -11,6 +11,7 @@ import numpy as np
 from parcast import Formula, InvalidPointError, Query
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.cluster import Cluster
+from parcast_emulator.emulators.accesses import Accesses
 from parcast_emulator.emulators.checkpoint import Checkpoint
 from parcast_emulator.emulators.chunked_array import ChunkedArray
 from parcast_emulator.emulators.dlio import Dlio
@@ -27,8 +28,9 @@ from parcast_emulator.workflow import WorkFlow
 class Emulator(Protocol):
     """What every emulator offers; numbers that vary are given as ``values``.
 
-    It may have ``notes`` on what it leaves out, ``fit_interval``, where it is fitted, and
-    ``writes``, where its accesses are writes.
+    It may have ``notes`` on what it leaves out, ``remarks`` for its rows, ``fit_interval``, where
+    it is fitted, and ``writes``, where its accesses are writes, or ``writing``, which tells it of a
+    query: None where some are.
     """
 
     workflow: WorkFlow
@@ -58,6 +60,7 @@ class Emulated:
     tiled_pyramid: TiledPyramid | None = None
     shuffle: Shuffle | None = None
     object_store: ObjectStore | None = None
+    accesses: Accesses | None = None
 
     @property
     def emulator(self) -> Emulator:
@@ -99,9 +102,14 @@ class Emulated:
         return getattr(self.emulator, "notes", ())
 
     @property
-    def writes(self) -> bool:
-        """Whether its accesses are writes, in a mirror."""
-        return getattr(self.emulator, "writes", False)
+    def remarks(self) -> tuple[str, ...]:
+        """What rows say of the application, in sentences."""
+        return getattr(self.emulator, "remarks", ())
+
+    def writing(self, query: Query) -> bool | None:
+        """Tell whether its accesses are writes, in a mirror; None where some are."""
+        ask = getattr(self.emulator, "writing", None)
+        return ask(query) if ask else getattr(self.emulator, "writes", False)
 
     def fit_interval(self, query: Query) -> FitInterval | None:
         """Return what a fit leaves open, where the emulator has one."""

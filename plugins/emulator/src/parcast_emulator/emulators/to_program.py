@@ -54,7 +54,7 @@ def program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]
 
 def _unrolled(query: Query) -> tuple[Unrolled, int]:
     """Return the operations of all processes, and the number of epochs."""
-    if query.workload.content.writes:
+    if query.workload.content.writing(query) is not False:
         raise UnsupportedError(
             f"{query.workload.name} writes, which is simulated in reverse time, and a program runs "
             "forward only; use emulator.lc"

@@ -46,7 +46,7 @@ class TightlyCoupled:
                 costs_of(content.as_program(query))
             else:
                 cluster_of(query)
-                if content.writes and (query.options or Options()).lossy:
+                if content.writing(query) is not False and (query.options or Options()).lossy:
                     return (
                         "writes are simulated in reverse time, where no process can wait for a "
                         "call; leave emulator.tc's calls non-blocking and polling at 0"

@@ -1,0 +1,59 @@
+"""Profiles that other tools wrote: seconds of regions, as phases on other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from parcast import KindEntry, Lowering, Reader, hookimpl
+
+#: What files of any suffix begin with, and the names of files in folders.
+_ANY = (
+    r"\A(?:__rec=|\d+ templated_functions|<\?xml[^>]*>\s*(?:<!--.*?-->\s*)*<!DOCTYPE HPCToolkit)"
+    r"|(?m:^(?:profile\.\d+\.\d+\.\d+|experiment\.xml|profile\.cubex)$)"
+)
+
+_READ = {
+    ".cali": ("A profile of Caliper.", ""),
+    ".cubex": ("A profile of Score-P (CUBE).", ""),
+    ".sqlite": ("What Nsight Systems exports.", ""),
+    ".json": ("A profile of Caliper, as cali-query prints it.", r'"column_metadata"'),
+    ".csv": ("A table of events, as Pipit has it.", r"\ATimestamp \((?:m|u|n)?s\)"),
+    ".sts": ("A profile of Projections (Charm++).", ""),
+    ".xml": ("A profile of HPCToolkit.", "<!DOCTYPE HPCToolkit"),
+    "": ("A profile of TAU, of HPCToolkit or of Caliper, or a folder with one.", _ANY),
+}
+
+
+@hookimpl
+def parcast_kinds() -> Iterator[KindEntry]:
+    """Add profiles."""
+    yield KindEntry(
+        "profile",
+        "parcast_profiles.profile:Profiled",
+        "How long each region took, summed over a run.",
+        suffix=".cali",
+    )
+
+
+@hookimpl
+def parcast_readers() -> Iterator[Reader]:
+    """Add the formats of profiles."""
+    for suffix, (summary, mark) in _READ.items():
+        yield Reader(suffix, "parcast_profiles.workload:read", summary, mark=mark)
+
+
+@hookimpl
+def parcast_lowerings() -> Iterator[Lowering]:
+    """Add profiles as phases and as programs."""
+    yield Lowering(
+        "profile",
+        "phases",
+        "parcast_profiles.lowerings:phases",
+        "A phase for each region, as long as recorded, at its own number of processes.",
+    )
+    yield Lowering(
+        "profile",
+        "program",
+        "parcast_profiles.lowerings:program",
+        "Every process spends the mean of what each region took, one after another.",
+    )

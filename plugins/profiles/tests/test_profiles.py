@@ -1,0 +1,233 @@
+"""Profiles keep every second that their tool wrote, by region, and say what they do not know."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import re
+import struct
+import tarfile
+import zlib
+from io import BytesIO
+
+import pytest
+
+import parcast_profiles
+from parcast import ParcastError, Registry
+from parcast.errors import FileError
+from parcast.testing import check_plugin
+from parcast_profiles.workload import read
+
+from .written import WRITERS, by_name, caliper, cube, nsight, projections, random_times, tau
+
+REGISTRY = Registry()
+MACHINE = {"processor": {"rate": "3 GFLOP/s"}, "network": {"startup": "1 us",
+           "bandwidth": "1 GB/s"}, "nodes": {"count": 64}}  # fmt: skip
+
+
+def test_the_plugin_is_one():
+    check_plugin(parcast_profiles)
+
+
+@pytest.mark.parametrize("tool", WRITERS)
+@pytest.mark.parametrize("seed", range(4))
+def test_regions_have_the_seconds_that_were_written(tool, seed, tmp_path):
+    ranks = 1 + seed
+    times = random_times(seed, ranks)
+    profile = read(WRITERS[tool](tmp_path, times, ranks)).content.profile
+    expected = {name: seconds for name, seconds in by_name(times).items() if seconds}
+    found = {region.name: region.seconds for region in profile.regions if region.seconds}
+    if tool == "TAU":  # what MPI calls has its own name there
+        expected = {}
+        for path, seconds in times.items():
+            expected[path[-1]] = expected.get(path[-1], 0.0) + sum(seconds)
+        expected = {name: seconds for name, seconds in expected.items() if seconds}
+    assert found == pytest.approx(expected, abs=1e-5)
+    assert profile.processes == ranks
+    assert profile.seconds == pytest.approx(sum(map(sum, times.values())), abs=1e-5)
+    assert all(region.communicates == region.name.startswith("MPI_") for region in profile.regions)
+    if tool == "CUBE, threads":
+        assert any(f"{2 * ranks} further threads" in note for note in profile.notes)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_solver_keeps_the_time_of_a_process(seed, tmp_path):
+    ranks, times = 4, random_times(seed, 4)
+    file = caliper(tmp_path, times, ranks)
+    whole = sum(map(sum, times.values())) / ranks
+    mpi = sum(s for name, s in by_name(times).items() if name.startswith("MPI_")) / ranks
+    for settings, expected in (
+        ({}, whole),
+        ({"speed": 4}, mpi + (whole - mpi) / 4),
+        ({"mpi": 0.5}, whole - mpi / 2),
+    ):
+        rows = REGISTRY.compare(file, MACHINE, solvers="spmd.sio,pamela.bound,emulator.tc",
+                                settings=settings).rows  # fmt: skip
+        assert [row.time for row in rows] == pytest.approx([expected] * 3, rel=1e-4)
+    (row,) = REGISTRY.compare(file, MACHINE, solvers="spmd.sio").rows
+    assert row.p == ranks
+    assert row.parts.communication == pytest.approx(mpi, abs=1e-4)
+    told = "does not tell their messages" if mpi else "tells no communication apart"
+    assert any(told in note for note in row.notes)
+    (row,) = REGISTRY.compare(file, MACHINE, solvers="spmd.sio", p=8).rows
+    assert "a profile of 4 processes says nothing of p=8; give -p 4" in row.message
+
+
+def test_many_short_regions_are_one_phase_and_nothing_is_lost(tmp_path):
+    times = {("main",): [1.0], **{("main", f"f{n}"): [0.001 * n] for n in range(300)}}
+    file = caliper(tmp_path, times, 1)
+    (row,) = REGISTRY.compare(file, MACHINE, solvers="spmd.sio").rows
+    assert row.time == pytest.approx(sum(own for (own,) in times.values()), rel=1e-4)
+
+
+def test_logs_of_projections_have_methods_and_idle_time(tmp_path):
+    times = {("main",): [1.0, 2.0], ("main", "solve"): [0.25, 0.5], ("main", "solve", "f"): [0, 3]}
+    profile = read(projections(tmp_path, times, 2)).content.profile
+    found = {region.name: region.seconds for region in profile.regions if region.seconds}
+    assert found == pytest.approx({"main": 3.0, "f": 3.0, "solve": 0.75, "idle": 0.014})
+    assert profile.communication == pytest.approx(0.014)
+    (tmp_path / "run.prj.1.log").unlink()
+    profile = read(tmp_path / "run.prj.sts").content.profile
+    assert any("the logs of 1 of 2 processors are missing" in note for note in profile.notes)
+    (tmp_path / "run.prj.0.log").write_text("2 4 x\n")
+    with pytest.raises(FileError, match=r"run\.prj\.0\.log:1: '2 4 x' is no record"):
+        read(tmp_path / "run.prj.sts")
+
+
+def test_kernels_of_several_streams_are_said_to_overlap(tmp_path):
+    file = nsight(
+        tmp_path,
+        kernels=[("gemm", 1000, 5000), ("gemm", 3000, 9000), ("relu", 9000, 9500)],
+        copies=[(20000, 21000)],
+        collectives=[("MPI_Allreduce", 10000, 12000)],
+    )
+    workload = read(file)
+    profile = workload.content.profile
+    found = {region.name: round(region.seconds * 1e9) for region in profile.regions}
+    # 1000 .. 21000 without 1000 .. 9500, 10000 .. 12000 and 20000 .. 21000
+    assert found == {"gemm": 10000, "host alone": 8500, "MPI_Allreduce": 2000,
+                     "copies of memory": 1000, "relu": 500}  # fmt: skip
+    assert profile.processes == 1
+    assert any("2e-06 s are of several streams" in note for note in profile.notes)
+    assert workload.data["span"] == "2e-05 s"
+    assert profile.communication == pytest.approx(2e-6)
+
+
+@pytest.mark.parametrize(
+    ("unit", "values", "factor", "note"),
+    [
+        ("", ("2000000.000000", "1000000"), 1e-6, "taken as microseconds"),
+        ("", ("2.5", "0.5"), 1.0, "taken as seconds"),
+        ("msec", ("3000", "1000"), 1e-3, None),
+    ],
+)
+def test_units_are_the_file_s_or_are_said_to_be_assumed(unit, values, factor, note, tmp_path):
+    lines = [
+        "__rec=node,id=20,attr=10,data=276,parent=3", "__rec=node,id=21,attr=8,data=r,parent=20",
+        "__rec=node,id=30,attr=8,data=attribute.unit,parent=3",
+        f"__rec=node,id=31,attr=30,data={unit},parent=5" if unit else "",
+        f"__rec=node,id=32,attr=8,data=sum#time.duration,parent={31 if unit else 5}",
+        "__rec=node,id=50,attr=21,data=main", "__rec=node,id=51,attr=21,data=f,parent=50",
+        f"__rec=ctx,ref=50,attr=32,data={values[0]}", f"__rec=ctx,ref=51,attr=32,data={values[1]}",
+    ]  # fmt: skip
+    (tmp_path / "a.cali").write_text("\n".join(lines))
+    profile = read(tmp_path / "a.cali").content.profile
+    assert profile.seconds == pytest.approx(sum(map(float, values)) * factor)
+    assert (note is None) == ("states no unit" not in " ".join(profile.notes))
+    assert note is None or note in " ".join(profile.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.cali", b"__rec=ctx,ref=5\n", "no time of regions is in it"),
+        ("a.cali", b"__rec=ctx,ref=500\n", "refers to node 500"),
+        ("a.cali", b"__rec=node,id=x,attr=8\n", "a.cali:1: "),
+        ("a.cali", b"hello\n", "it begins as no profile does"),
+        ("b.sqlite", b"SQLite format 3\0" + bytes(84), "no export of Nsight Systems"),
+        ("c.cubex", bytes(257) + b"ustar", "no archive of CUBE, or damaged"),
+        ("d.json", b'{"column_metadata": 3}', "this is no profile of Caliper in JSON"),
+        ("profile.0.0.0", b"2 templated_functions_MULTI_TIME\n", "it ends after 0 of 2 functions"),
+        ("profile.0.0.0", b"1 templated_functions_MULTI_PAPI_FP_OPS\n", "counts PAPI_FP_OPS"),
+        ("experiment.xml", b"<!DOCTYPE HPCToolkitExperiment><a>", "experiment.xml:1: not valid"),
+        (
+            "experiment.xml",
+            b'<!DOCTYPE HPCToolkitExperiment [<!ENTITY a "b">]><c/>',
+            "declares entities",
+        ),
+        ("experiment.xml", b"<!DOCTYPE HPCToolkitExperiment><a/>", "no exclusive time"),
+        ("e.csv", b"Timestamp (s), Name\n", "there is no column 'event type'"),
+        (
+            "e.csv",
+            b"Timestamp (s), Event Type, Name, Process\n1, Enter, f, 0\n2, Leave, g, 0\n",
+            "e.csv:3: 'g' is left, and was not entered last",
+        ),
+        (
+            "e.csv",
+            b"Timestamp (s), Event Type, Name, Process\n2, Enter, f, 0\n1, Leave, f, 0\n",
+            "e.csv:3: 'f' is before the event above it",
+        ),
+        ("f.sts", b"PROJECTIONS_ID\n", "how many PROCESSORS"),
+        ("f.sts", b"PROJECTIONS_ID\nPROCESSORS 2\n", "its logs, such as f.0.log.gz"),
+    ],
+)
+def test_damage_is_one_sentence(name, content, sentence, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FileError, match=re.escape(sentence)) as caught:
+        read(tmp_path / name)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "tool", ["Caliper", "Caliper JSON", "TAU", "HPCToolkit", "CUBE, packed", "Pipit"]
+)
+def test_mutilated_files_are_read_or_refused(tool, tmp_path):
+    times = random_times(3, 2)
+    path = WRITERS[tool](tmp_path, times, 2)
+    file = next(
+        one for one in (path, path / "profile.0.0.0", path / "experiment.xml") if one.is_file()
+    )
+    whole = file.read_bytes()
+    for seed in range(60):
+        draw, data = random.Random(seed), bytearray(whole)
+        for _ in range(draw.randint(1, 5)):
+            at = draw.randrange(len(data))
+            data[at : at + draw.randint(0, 9)] = draw.randbytes(draw.randint(0, 3))
+        file.write_bytes(data[: draw.randint(len(data) // 2, len(data))])
+        sentence = ""
+        try:
+            read(file)
+        except ParcastError as error:
+            sentence = str(error)
+        assert "\n" not in sentence
+
+
+def test_values_that_unpack_to_more_than_there_is_room_for_are_refused(tmp_path):
+    path = cube(tmp_path, random_times(1, 2), 2, packed=True)
+    with tarfile.open(path) as archive:
+        members = [(one.name, archive.extractfile(one).read()) for one in archive.getmembers()]
+    bomb = zlib.compress(bytes(200 << 20))
+    data = b"ZCUBEX.DATA" + struct.pack("<4q", 1, 0, 0, len(bomb)) + bomb
+    with tarfile.open(path, "w") as archive:
+        for name, content in members:
+            content = data if name == "4.data" else content  # noqa: PLW2901
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, BytesIO(content))
+    with pytest.raises(FileError, match="more values than call paths and locations"):
+        read(path)
+
+
+def test_folders_and_files_without_a_suffix_are_recognized_by_their_content(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    times = random_times(2, 3)
+    tau(folder, times, 3)
+    assert REGISTRY.workload(folder).kind == "profile"
+    assert REGISTRY.workload(folder / "profile.1.0.0").content.profile.processes == 3
+    (folder / "profile.1.0.0").unlink()
+    profile = REGISTRY.workload(folder).content.profile
+    assert any("1 ranks, such as 1, are missing" in note for note in profile.notes)
+    with contextlib.suppress(OSError):
+        caliper(tmp_path, times, 3).rename(tmp_path / "run.data")
+    assert REGISTRY.workload(tmp_path / "run.data").data["format"].startswith("Caliper")
