@@ -1,13 +1,12 @@
 """Makes the dataset of SMPI runs: seven C programs on two platforms, by SimGrid's own settings.
 
-Needs smpicc and smpirun; programs and platforms are those of ``experiments/smpi``.
+Needs smpicc and smpirun; C programs and platforms are those of ``experiments/smpi``.
 """
 
 from __future__ import annotations
 
 import csv
 import importlib.util
-import shutil
 import subprocess
 import tempfile
 from itertools import product
@@ -32,9 +31,8 @@ def _table() -> Any:
 
 
 def main() -> None:
-    """Write the points, the machines and copies of the programs' twins."""
+    """Write the points and the machines beside the programs' twins."""
     table = _table()
-    HERE.mkdir(exist_ok=True)
     for platform in PLATFORMS:
         described = table.machine(platform, 2, "default")
         (HERE / f"{platform}.toml").write_text(table_text(described), encoding="utf-8")
@@ -45,10 +43,9 @@ def main() -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("series", "size", "value", "program", "platform"))
         for program in table.PROGRAMS:
-            source = ROOT / "experiments" / "smpi"
-            shutil.copy(source / "programs" / f"{program}.py", HERE)
             executable = Path(temporary) / program
-            command = ["smpicc", "-O1", "-o", executable, source / f"{program}.c", "-lm"]
+            source = ROOT / f"experiments/smpi/{program}.c"
+            command = ["smpicc", "-O1", "-o", executable, source, "-lm"]
             subprocess.run(command, check=True)  # noqa: S603  # a program of this folder
             for platform, p in product(PLATFORMS, SIZES):
                 seconds, _ = table.simulated(Path(temporary), program, platform, p, "default")

@@ -73,10 +73,7 @@ class _Asking:
 
     def _resource(self, group: str, spec: str, point: Point) -> Any:
         """Return the workload or machine that the rule names for a point."""
-        try:
-            name = spec.format_map({"series": point.series, **point.facts})
-        except (KeyError, ValueError, IndexError) as error:
-            raise FileError(f"modeling.{group} = {spec!r}: there is no column {error}") from None
+        name = resource_name(spec, group, point)
         key = group, name
         if key not in self._read:
             beside = None if self.question.folder is None else self.question.folder / name
@@ -144,6 +141,20 @@ class _Asking:
                 raise ParcastError(prediction.message or "the solver gives no time")
             logs.append(math.log(prediction.time / item.seconds))
         return math.fsum(logs) / len(logs)
+
+
+def resource_name(spec: str, group: str, point: Point) -> str:
+    """Return the workload or machine that a rule such as ``"{system}.toml"`` names for a point.
+
+    Raises
+    ------
+    FileError
+        If it has a column that the point has not.
+    """
+    try:
+        return spec.format_map({"series": point.series, **point.facts})
+    except (KeyError, ValueError, IndexError) as error:
+        raise FileError(f"modeling.{group} = {spec!r}: there is no column {error}") from None
 
 
 def _column(point: Point, name: str) -> Any:
