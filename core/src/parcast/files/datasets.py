@@ -53,6 +53,7 @@ class _Table:
     counts: str
     split: _Split
     commit: str = ""
+    simulated: bool = False
     remarks: Any = attrs.field(factory=list)
     columns: Any = attrs.field(factory=dict)
     modeling: _Modeling | None = None
@@ -78,7 +79,16 @@ def read_dataset(folder: Path) -> Dataset:
     return Dataset(
         **{
             field: getattr(table, field)
-            for field in ("name", "summary", "source", "licence", "commit", "method", "unit")
+            for field in (
+                "name",
+                "summary",
+                "source",
+                "licence",
+                "commit",
+                "method",
+                "unit",
+                "simulated",
+            )  # fmt: skip
         },
         counts=table.counts,
         split=_spelled(table.split),

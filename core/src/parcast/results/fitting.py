@@ -25,6 +25,7 @@ _LEAST_IMPORTANT = (
     ("speedup",),
     ("efficiency",),
     ("95 % of samples",),
+    ("with record",),
     ("measured",),
     ("bottleneck",),
 )

@@ -11,6 +11,8 @@ from parcast import PredictorEntry, Resource, hookimpl
 if TYPE_CHECKING:
     import typer
 
+    from parcast.model import UsualError
+
 _SHIPPED = (
     "clouds", "gemund-t800", "mlperf-storage", "mlperf-training", "sailor", "selene", "smpi",
     "uysal-lc-sim", "uysal-sp2",
@@ -34,6 +36,14 @@ def parcast_predictors() -> Iterator[PredictorEntry]:
     yield PredictorEntry(
         "work-line", f"{code}:work_line", "A fixed cost and a rate, shared by a group of series."
     )
+
+
+@hookimpl
+def parcast_usual_error(solver: str, distance: float | None) -> UsualError | None:
+    """Say how far a solver was off on the scoreboard; the record is read when first asked."""
+    from parcast_score.shipped import usual_error
+
+    return usual_error(solver, distance)
 
 
 @hookimpl

@@ -60,6 +60,13 @@ def run(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     output: Annotated[Path | None, output_option("Write the page: .html, .md or .json.")] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the errors at blind points, by which intervals are widened: .json.",
+            metavar="FILE",
+        ),
+    ] = None,
 ) -> int:
     """Set predictions beside measured data: errors, refusals, coverage, calibrated and blind."""
     from parcast_score.board import datasets, predictors
@@ -68,6 +75,8 @@ def run(
 
     if output is not None:
         check_file(output, "a scoreboard", SUFFIXES)
+    if record is not None:
+        check_file(record, "a record", (".json",))
     registry = context.obj
     names = [name.strip() for text in solver or () for name in text.split(",")]
     sets = datasets(registry, dataset or ())
@@ -87,6 +96,10 @@ def run(
             print_text(sentence if index else f"\n{sentence}")
     if output is not None:
         _write(scores, output)
+    if record is not None:
+        from parcast_score.shipped import write_record
+
+        write_text(record, write_record(scores))
     return 0 if any(score.blind.answered or score.calibrated.answered for score in scores) else 1
 
 

@@ -11,8 +11,8 @@ from parcast_score.board import Score
 from parcast_score.diagnosis import lacks
 from parcast_score.drawing import drawings
 from parcast_score.parts import growing_parts
-from parcast_score.record import record
-from parcast_score.texts import about, header, points, refusals, rows
+from parcast_score.record import errors_of, held_out, record
+from parcast_score.texts import about, header, points, refusals, rows, share
 
 TITLE = "Scoreboard"
 
@@ -36,12 +36,35 @@ answered to it: whoever keeps the two can show later that nothing changed.
 def html(scores: Sequence[Score]) -> str:
     """Return the page."""
     everything = Section("All datasets", tables=[_table("All datasets", scores)])
+    table = held_out_table(scores)
+    records = [Section("Records", sentences=[RECORDS], tables=[table])] if table else []
     return document(
         TITLE,
         "Predictions against measurements",
         INTRODUCTION,
-        [everything, *(_section(of_one, scores) for of_one in by_dataset(scores))],
+        [everything, *(_section(of_one, scores) for of_one in by_dataset(scores)), *records],
     )
+
+
+RECORDS = """
+Each predictor by its errors in other datasets alone, at like distances: at how many blind points \
+the interval that is to hold nine of ten does hold the measured value. Who has points in one \
+dataset alone cannot be judged so. parcast compare --uncertainty widens intervals by these errors.
+""".strip()
+
+
+def held_out_table(scores: Sequence[Score]) -> Table | None:
+    """Return how far each predictor's record holds on datasets that it is not from."""
+    rows = []
+    for name in dict.fromkeys(score.predictor for score in scores):
+        errors = errors_of(score for score in scores if score.predictor == name)
+        if errors:
+            sets = list(dict.fromkeys(error.dataset for error in errors))
+            simulated = {error.dataset for error in errors if error.simulated}
+            spelled = ", ".join(f"{key} (simulated)" if key in simulated else key for key in sets)
+            rows.append((name, str(len(errors)), spelled, share(held_out(errors))))
+    heads = ("by", "blind points", "of", "held by the others' record")
+    return Table("Records on other datasets", heads, tuple(rows)) if rows else None
 
 
 def remarks(scores: Sequence[Score], board: Sequence[Score]) -> list[str]:
@@ -96,6 +119,8 @@ def markdown(scores: Sequence[Score]) -> str:
         lines += [f"- {sentence}" for sentence in remarks(of_one, scores)]
         lines += [""]
         lines += _markdown_table(_digests(of_one))
+    if table := held_out_table(scores):
+        lines += ["## Records", "", *_paragraphs([RECORDS]), *_markdown_table(table)]
     return "\n".join(lines).rstrip() + "\n"
 
 
