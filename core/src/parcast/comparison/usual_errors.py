@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.comparison.grid import Question
-from parcast.model.dataset import UsualError
+from parcast.model.dataset import ErrorRecord
 from parcast.model.query import Status, is_lower_bound
 from parcast.results.row import Row
 
@@ -50,7 +50,8 @@ def with_usual_errors(
     rows
         The answers, with their measured times.
     always
-        Whether every row is asked about, and not those beyond the largest measured p alone.
+        Whether rows are asked about where nothing was measured, and not those beyond the largest
+        measured p alone.
     """
     series: dict[Any, list[Row]] = {}
     for question, row in zip(questions, rows, strict=True):
@@ -77,8 +78,8 @@ def _measured(rows: Sequence[Row]) -> _Measured:
 def _with_record(
     registry: Catalog, question: Question, row: Row, measured: _Measured | None, *, always: bool
 ) -> Row:
-    beyond = measured is not None and row.p > measured.largest
-    if not row.time or row.status is not Status.OK or is_lower_bound(row) or not (always or beyond):
+    asked = always if measured is None else row.p > measured.largest
+    if not asked or not row.time or row.status is not Status.OK or is_lower_bound(row):
         return row
     distance = measured.distance(row.p) if measured else None
     usual = registry.usual_error(question.solver, distance)
@@ -92,12 +93,10 @@ def _with_record(
     return attrs.evolve(row, notes=(*row.notes, note), details={**row.details, "record": record})
 
 
-def _sentence(usual: UsualError | None, distance: float | None, measured: _Measured | None) -> str:
+def _sentence(usual: ErrorRecord | None, distance: float | None, measured: _Measured | None) -> str:
     if measured is not None and distance is None:
-        where = (
-            f"for a workload whose measured times it misses by {100 * math.expm1(measured.bias):+.2g} %"
-            " on average; parcast fit calibrates it"
-        )
+        off = f"{100 * math.expm1(measured.bias):+.2g} %"
+        where = f"where it is {off} off at the measured points (parcast fit calibrates)"
     elif distance is None:
         where = "for a workload of which no measured times are given"
     else:
@@ -117,6 +116,4 @@ def _sentence(usual: UsualError | None, distance: float | None, measured: _Measu
 def _range(factor: float) -> str:
     """Return what part measured times are from a prediction by which they are a factor off."""
     longer, shorter = 100 * (factor - 1), 100 * (1 - 1 / factor)
-    if longer < 10:
-        return f"±{longer:.2g} %"
-    return f"-{shorter:.2g} % .. +{longer:.3g} %"
+    return f"±{longer:.2g} %" if longer < 10 else f"-{shorter:.0f} % .. +{longer:.0f} %"

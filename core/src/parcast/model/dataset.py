@@ -80,8 +80,8 @@ class Question:
 
 
 @attrs.frozen(kw_only=True)
-class UsualError:
-    """How far a solver usually was off, by a record of its errors at points that it had not seen."""
+class ErrorRecord:
+    """How far a solver usually was off, by a record of its errors at unseen points."""
 
     factor: float  #: predicted over measured, or the reverse, was at most this
     level: float  #: so often

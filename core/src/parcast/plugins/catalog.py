@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     import typer
 
-    from parcast.model.dataset import UsualError
+    from parcast.model.dataset import ErrorRecord
     from parcast.model.query import Prediction, Query
 
 E = TypeVar("E")
@@ -144,7 +144,7 @@ class Catalog:
         """Whether any plugin knows how far solvers usually were off."""
         return bool(self._manager.hook.parcast_usual_error.get_hookimpls())
 
-    def usual_error(self, solver: str, distance: float | None) -> UsualError | None:
+    def usual_error(self, solver: str, distance: float | None) -> ErrorRecord | None:
         """Return how far a solver usually was off: the first plugin that knows it answers.
 
         Parameters
@@ -155,7 +155,7 @@ class Catalog:
             The size over the largest one that was measured and calibrated by; None where nothing
             of the workload was.
         """
-        known: UsualError | None = self._manager.hook.parcast_usual_error(
+        known: ErrorRecord | None = self._manager.hook.parcast_usual_error(
             solver=solver, distance=distance
         )
         return known

@@ -29,7 +29,7 @@ from parcast.plugins.entries import (
 if TYPE_CHECKING:
     import typer
 
-    from parcast.model.dataset import UsualError
+    from parcast.model.dataset import ErrorRecord
 
 #: The name of the hook project and of the entry-point group.
 PROJECT = "parcast"
@@ -160,7 +160,7 @@ class Specs:
         """Return the executor that ``spec`` (such as ``"pool:4"``) names, or None."""
 
     @hookspec(firstresult=True)
-    def parcast_usual_error(self, solver: str, distance: float | None) -> UsualError | None:
+    def parcast_usual_error(self, solver: str, distance: float | None) -> ErrorRecord | None:
         """Return how far a solver usually was off, so far beyond what was measured, or None."""
 
     @hookspec

@@ -11,7 +11,7 @@ from parcast import PredictorEntry, Resource, hookimpl
 if TYPE_CHECKING:
     import typer
 
-    from parcast.model import UsualError
+    from parcast.model import ErrorRecord
 
 _SHIPPED = (
     "clouds", "gemund-t800", "mlperf-storage", "mlperf-training", "sailor", "selene", "smpi",
@@ -39,7 +39,7 @@ def parcast_predictors() -> Iterator[PredictorEntry]:
 
 
 @hookimpl
-def parcast_usual_error(solver: str, distance: float | None) -> UsualError | None:
+def parcast_usual_error(solver: str, distance: float | None) -> ErrorRecord | None:
     """Say how far a solver was off on the scoreboard; the record is read when first asked."""
     from parcast_score.shipped import usual_error
 

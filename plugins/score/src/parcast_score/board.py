@@ -97,7 +97,7 @@ def predictors(registry: Registry, dataset: Dataset, names: Sequence[str]) -> It
 def score(registry: Registry, dataset: Dataset, name: str, spec: str = "") -> Score:
     """Ask a predictor about a dataset. It gets the question, which has no blind value in it."""
     question = dataset.question()
-    asked = question_digest(registry, question)
+    digest = question_digest(registry, question)
     begin = time.process_time()
     answered = _predictions(_predict(registry, name), question)
     spent = time.process_time() - begin
@@ -114,8 +114,8 @@ def score(registry: Registry, dataset: Dataset, name: str, spec: str = "") -> Sc
         by_solver=name not in registry.predictors,
         answers=answers,
         cpu_seconds=spent,
-        question=asked,
-        predictions=predictions_digest(asked, name, question, answered),
+        question=digest,
+        predictions=predictions_digest(digest, name, question, answered),
     )
 
 

@@ -24,19 +24,19 @@ def question_digest(registry: Registry, question: Question) -> str:
         "points": [_point(point) for point in question.points],
         "units": dict(question.units),
         "modeling": None if question.modeling is None else attrs.asdict(question.modeling),
-        "files": {**_files(question.folder), **_named(registry, question)} if question.modeling else {},
+        "files": _files(registry, question) if question.modeling else {},
     })  # fmt: skip
 
 
 def predictions_digest(
-    asked: str, name: str, question: Question, answered: Sequence[Prediction]
+    digest: str, name: str, question: Question, answered: Sequence[Prediction]
 ) -> str:
     """Return the SHA-256 of a predictor's answers and of the digest of what it was asked."""
     rows = [
         [_point(point), prediction.time, sorted(prediction.quantiles.items()), prediction.message]
         for point, prediction in zip(question.points, answered, strict=True)
     ]
-    return _digest([asked, name, rows])
+    return _digest([digest, name, rows])
 
 
 def _digest(value: Any) -> str:
@@ -52,7 +52,11 @@ def _point(point: Point) -> list[Any]:
     return [point.series, point.size, point.work, dict(point.facts)]
 
 
-def _files(folder: Path | None) -> Mapping[str, str]:
+def _files(registry: Registry, question: Question) -> Mapping[str, str]:
+    return {**_beside(question.folder), **_named(registry, question)}
+
+
+def _beside(folder: Path | None) -> Mapping[str, str]:
     """Return the digests of the workloads and machines in a dataset's folder."""
     if folder is None:
         return {}

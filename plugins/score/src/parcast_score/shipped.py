@@ -18,7 +18,7 @@ from typing import Any
 
 from parcast.errors import FileError
 from parcast.files import read_text
-from parcast.model import UsualError
+from parcast.model import ErrorRecord
 from parcast_score.board import Score
 from parcast_score.record import LEVEL, conformal, errors_of, like
 
@@ -71,7 +71,7 @@ def _today() -> str:
     return now.date().isoformat()
 
 
-def usual_error(solver: str, distance: float | None) -> UsualError | None:
+def usual_error(solver: str, distance: float | None) -> ErrorRecord | None:
     """Return how far a predictor usually was off at a like distance; None by too few errors.
 
     Errors at simulated points count where there are too few at measured ones, and are called so.
@@ -83,17 +83,17 @@ def usual_error(solver: str, distance: float | None) -> UsualError | None:
     """
     path = os.environ.get(VARIABLE) or None
     record = _record(path)
-    known: Mapping[str, Any] = record["predictors"].get(solver, {})
+    of_solver: Mapping[str, Any] = record["predictors"].get(solver, {})
     for simulated in (False, True):
         errors = {
             dataset: [size for far, size in of["errors"] if like(far, distance)]
-            for dataset, of in known.items()
+            for dataset, of in of_solver.items()
             if of["simulated"] is simulated
         }
         sizes = [size for several in errors.values() for size in several]
         width = conformal(sizes)
         if width is not None:
-            return UsualError(
+            return ErrorRecord(
                 factor=math.exp(width),
                 level=LEVEL,
                 points=len(sizes),
@@ -112,11 +112,11 @@ def _record(path: str | None) -> Mapping[str, Any]:
         text = read_text(Path(path))
     try:
         record = json.loads(text)
-        of = [of for sets in record["predictors"].values() for of in sets.values()]
+        every = [of for sets in record["predictors"].values() for of in sets.values()]
         well_formed = record["schema"] == _SCHEMA and all(
-            isinstance(each["simulated"], bool)
-            and all(size >= 0 and (far is None or far > 0) for far, size in each["errors"])
-            for each in of
+            isinstance(of["simulated"], bool)
+            and all(size >= 0 and (far is None or far > 0) for far, size in of["errors"])
+            for of in every
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         well_formed = False
