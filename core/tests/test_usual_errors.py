@@ -39,7 +39,7 @@ def test_the_record_is_asked_beyond_what_was_measured(asked, workload):
     assert rows[2].details["record"]["interval"] == [rows[2].time / 1.5, rows[2].time * 1.5]
     assert rows[2].notes[-1] == (
         "measured times are within -33 % .. +50 % of it in 90 % of cases at 2 times the largest "
-        "measured p (34 points of runs; board of today)"
+        "measured p (34 points of runs)"
     )
     assert [row.time for row in rows] == [row.time for row in exact]
 

@@ -94,23 +94,23 @@ def _with_record(
 
 
 def _sentence(usual: ErrorRecord | None, distance: float | None, measured: _Measured | None) -> str:
-    if measured is not None and distance is None:
+    if distance is not None:
+        where = f"at {distance:.3g} times the largest measured p"
+    elif measured is None:
+        where = "where nothing of the workload is measured"
+    else:
         off = f"{100 * math.expm1(measured.bias):+.2g} %"
         where = f"where it is {off} off at the measured points (parcast fit calibrates)"
-    elif distance is None:
-        where = "for a workload of which no measured times are given"
-    else:
-        where = f"at {distance:.3g} times the largest measured p"
     if usual is None:
         return f"no record of how far it usually is off {where}"
-    lengths = f"{usual.points} points of {', '.join(usual.datasets)}; {usual.record}"
     often = f"in {100 * usual.level:.0f} % of cases"
+    points = f"({usual.points} points of {', '.join(usual.datasets)})"
     if usual.simulated:
         return (
             f"no record against measured times {where}; within {_range(usual.factor)} of simulated "
-            f"ones {often} ({lengths})"
+            f"ones {often} {points}"
         )
-    return f"measured times are within {_range(usual.factor)} of it {often} {where} ({lengths})"
+    return f"measured times are within {_range(usual.factor)} of it {often} {where} {points}"
 
 
 def _range(factor: float) -> str:
