@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _SHIPPED = (
     "clouds", "gemund-t800", "mlperf-storage", "mlperf-training", "sailor", "selene", "smpi",
-    "uysal-lc-sim", "uysal-sp2",
+    "smpi-growth",    "uysal-lc-sim", "uysal-sp2",
 )  # fmt: skip
 
 
@@ -36,6 +36,8 @@ def parcast_predictors() -> Iterator[PredictorEntry]:
     yield PredictorEntry(
         "work-line", f"{code}:work_line", "A fixed cost and a rate, shared by a group of series."
     )
+    peer = "parcast_score.extra_p:predict"
+    yield PredictorEntry("extra-p", peer, "Extra-P's model of a series.", needs="extrap")
 
 
 @hookimpl

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import attrs
@@ -89,7 +90,10 @@ def predictors(registry: Registry, dataset: Dataset, names: Sequence[str]) -> It
             )
         yield name
     if not names:
-        yield from rules if dataset.calibrating and dataset.blind else ()
+        if dataset.calibrating and dataset.blind:
+            yield from (
+                rule for rule, entry in rules.items() if not entry.needs or find_spec(entry.needs)
+            )
         if dataset.modeling is not None:
             yield from (name for name in dataset.modeling.solvers if name in solvers)
 

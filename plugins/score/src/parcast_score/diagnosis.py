@@ -82,20 +82,20 @@ def lacks(
         return [f"what is missing is not found: {score.blind.answered} points are too few"]
     sentences = [str(part) for part in (missing(score), trend(score)) if part]
     sentences += [*with_more(score, beside), *experiment(score), *left_open(score)]
-    for other in beside:
-        if score.by_solver and other.by_solver and _is_right(other, score):
+    for rival in beside:
+        if score.by_solver and rival.by_solver and _is_right(rival, score):
             sentences.append(
-                f"{other.predictor} has a median of {100 * (other.blind.median or 0):.2g} % with "
+                f"{rival.predictor} has a median of {100 * (rival.blind.median or 0):.2g} % with "
                 "the same workloads and machines, so that what is missing is in the method"
             )
             break
     return sentences or [_NOT_FOUND]
 
 
-def _is_right(other: Score, score: Score) -> bool:
-    """Tell whether another answered as many points with a median well below 10 %."""
-    median = other.blind.median
-    as_many = other.blind.answered >= score.blind.answered
+def _is_right(rival: Score, score: Score) -> bool:
+    """Tell whether a rival answered as many points with a median well below 10 %."""
+    median = rival.blind.median
+    as_many = rival.blind.answered >= score.blind.answered
     return median is not None and as_many and median < (1 - WORTH) * LIMIT
 
 

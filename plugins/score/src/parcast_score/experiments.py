@@ -58,24 +58,24 @@ class Better:
     gained: int = 0  #: how many more points have an answer, where they are many
 
     def __str__(self) -> str:
-        more = f", and {self.gained} more have an answer" if self.gained else ""
+        gained = f", and {self.gained} more have an answer" if self.gained else ""
         return (
             f"the median is {100 * self.after:.3g} %, not {100 * self.before:.3g} %, at the same "
-            f"{self.points} points{more}"
+            f"{self.points} points{gained}"
         )
 
 
-def better(score: Score, other: Score) -> Better | None:
-    """Return that another is nearer at the points that both answered; None where it is not."""
+def better(score: Score, rival: Score) -> Better | None:
+    """Return that a rival is nearer at the points that both answered; None where it is not."""
     pairs = [
         (first.log_error, second.log_error)
-        for first, second in zip(score.answers, other.answers, strict=True)
+        for first, second in zip(score.answers, rival.answers, strict=True)
         if first.blind and first.log_error is not None and second.log_error is not None
     ]
     if len(pairs) < _FEWEST:
         return None
     before, after = (median_of(logs) for logs in zip(*pairs, strict=True))
-    gained = other.blind.answered - score.blind.answered
+    gained = rival.blind.answered - score.blind.answered
     many = gained >= WORTH * score.blind.answered
     if after > (1 - WORTH) * before or (not many and _by_chance(pairs) > CHANCE):
         return None
@@ -94,11 +94,11 @@ def _by_chance(pairs: Sequence[tuple[float, float]]) -> float:
 
 def with_more(score: Score, beside: Sequence[Score]) -> list[str]:
     """Return what a rule does not have and a rule beside it has, where that is nearer."""
-    more = _MORE.get(score.predictor, {})
+    parts = _MORE.get(score.predictor, {})
     gains = [
-        (gain.after, f"what is missing is {more[other.predictor]}: by {other.predictor} {gain}")
-        for other in beside
-        if other.predictor in more and (gain := better(score, other))
+        (gain.after, f"what is missing is {parts[rival.predictor]}: by {rival.predictor} {gain}")
+        for rival in beside
+        if rival.predictor in parts and (gain := better(score, rival))
     ]
     return [min(gains)[1]] if gains else []
 
