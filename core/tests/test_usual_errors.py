@@ -44,6 +44,18 @@ def test_the_record_is_asked_beyond_what_was_measured(asked, workload):
     assert [row.time for row in rows] == [row.time for row in exact]
 
 
+def test_a_curve_whose_problem_grows_by_a_formula_is_one_series(asked, workload):
+    registry, heard = asked(KNOWN)
+    settings = {"n": "12*p"}
+    exact = registry.compare(workload, MACHINE, p=[1, 2, 4], settings=settings).rows
+    measured = [{"p": row.p, "time": row.time} for row in exact[:2]]
+    rows = registry.compare(
+        workload, MACHINE, p=[1, 2, 4], settings=settings, measured=measured
+    ).rows
+    assert heard == [("works", 2.0)]
+    assert "interval" in rows[2].details["record"]
+
+
 def test_what_is_not_calibrated_has_no_distance(asked, workload):
     registry, heard = asked(None)
     exact = registry.compare(workload, MACHINE, p=[1]).rows[0].time

@@ -66,8 +66,8 @@ def with_usual_errors(
 
 def _series(question: Question, row: Row) -> tuple[Any, ...]:
     """Return what points that differ in size alone have in common."""
-    settings = sorted((name, str(value)) for name, value in row.params.items())
-    return question.solver, row.workload, row.machine, row.d, str(row.mapping), *settings
+    setting = str(question.settings)  # as it was set: formulas of p, not what they come to
+    return question.solver, row.workload, row.machine, row.d, str(row.mapping), setting
 
 
 def _measured(rows: Sequence[Row]) -> _Measured:

@@ -6,12 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import attrs
+
 from parcast import ParcastError, Prediction, Registry, Status
 from parcast.errors import FileError
 from parcast.model import Measured, Modeling, Point, Question
 
 #: A fitted number is right where the geometric mean of predicted over measured is 1 to this.
 _CLOSE = 1e-6
+
+#: What a part of the machine is as a bottleneck, where it has another name.
+_BOTTLENECKS = {"accelerator": "processor", "nodes": "processor", "topology": "network"}
 
 #: Steps of the fit; times grow with the number, so that few are needed.
 _MOST_STEPS = 40
@@ -34,7 +39,7 @@ def predict_by(registry: Registry, solver: str, question: Question) -> list[Pred
             refused = Prediction(status=Status.REFUSED, message=str(error))
             answers |= dict.fromkeys(indices, refused)
             continue
-        answers |= {index: asking.ask(question.points[index], settings) for index in indices}
+        answers |= {index: asking.explained(question.points[index], settings) for index in indices}
     return [answers[index] for index in range(len(question.points))]
 
 
@@ -61,6 +66,27 @@ class _Asking:
             )
         except ParcastError as error:
             return Prediction(status=Status.REFUSED, message=str(error))
+
+    def explained(self, point: Point, settings: Mapping[str, Any]) -> Prediction:
+        """Return the prediction of a point with the bottleneck that ``parcast compare`` names.
+
+        That is the part of the machine which, a little better, takes most off the time, where to
+        solve again is cheap; otherwise the solver's own word.
+        """
+        try:
+            row = self.registry.compare(
+                self._resource("workload", self.modeling.workload, point),
+                self._resource("machine", self.modeling.machine, point),
+                solvers=[self.solver],
+                p=_whole(point, self.modeling.p),
+                d=self._disks(point),
+                settings={**self._stated(point), **settings},
+                elasticities=True,
+            ).rows[0]
+        except ParcastError as error:
+            return Prediction(status=Status.REFUSED, message=str(error))
+        part = (row.binding or "").partition(".")[0]
+        return attrs.evolve(row.prediction, binding=_BOTTLENECKS.get(part, part) or None)
 
     def _disks(self, point: Point) -> int | None:
         column = self.modeling.d
