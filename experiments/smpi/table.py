@@ -8,7 +8,8 @@ senders, and all wait for their receives; every message carries 16 bytes more.
 ``factors`` has SMPI's own factors of latency and bandwidth by size; ``default`` has besides the
 cross traffic and the weights of its own settings; ``overheads`` has ``factors`` and besides what
 sends and receives cost by size (``smpi/os``, ``smpi/ois``, ``smpi/or``), which are 0 by default.
-Collectives are in all four those that the programs in ``programs`` write out.
+Collectives are in all four those that the twins write out, which stand in the dataset ``smpi`` of
+parcast-score.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any
 from parcast import Registry
 
 HERE = Path(__file__).parent
+TWINS = HERE.parents[1] / "plugins/score/src/parcast_score/datasets/smpi"
 PROGRAMS = ("halo", "ring", "transpose", "farm", "pipeline", "checkpoint", "wavefront")
 PLATFORMS = ("star", "bus", "halves", "unequal")
 COLLECTIVES = (
@@ -141,7 +143,7 @@ def compared(
 ) -> dict[str, float]:
     """Print a row of the table, and return how far each solver is from SMPI."""
     smpi, _ = simulated(folder, program, name, p, asked.model)
-    workload = HERE / "programs" / f"{program}.py"
+    workload = TWINS / f"{program}.py"
     described = registry.machine(machine(name, p, asked.model))
     words, apart = [], {}
     for row in registry.compare(workload, described, p=p, solvers=asked.s).rows:

@@ -184,6 +184,26 @@ def sailor(rows: Iterable[Row]) -> Iterable[dict[str, Any]]:
         }
 
 
+def gradients(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Return what sailor measured of the reduction of gradients, where one run has the size.
+
+    Figures that the source doubts, or that stand in two of its files, are left out.
+    """
+    alike: dict[Any, list[Row]] = defaultdict(list)
+    for row in rows:
+        alike[row["series"], row["size"]].append(row)
+    table = []
+    for (series, size), several in alike.items():
+        (row, *more) = several
+        if more or row["flags"] or not row["grad_reduce_seconds"]:
+            continue
+        reducing = float(row["grad_reduce_seconds"])
+        rest = f"{float(row['median']) - reducing:.6g}"
+        for part, seconds in (("gradients", f"{reducing:.6g}"), ("rest", rest)):
+            table.append({"series": series, "size": size, "part": part, "seconds": seconds})
+    return table
+
+
 def calculon(rows: Iterable[Row]) -> Iterable[dict[str, Any]]:
     """Yield seconds a batch; the work is that of matrices, as Megatron counts it."""
     for row in rows:
@@ -244,12 +264,14 @@ def write(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def main(folder: Path) -> None:
-    """Write ``points.csv`` of every dataset, and what else the clouds have."""
+    """Write ``points.csv`` of every dataset, and measured parts and machines where there are."""
     for name, (source, convert) in SOURCES.items():
         with (folder / source / "points.csv").open(encoding="utf-8") as file:
             points = merged(convert(csv.DictReader(file)))
         write(HERE / name / "points.csv", points)
         print(f"{name}: {len(points)} points")
+    with (folder / "sailor" / "points.csv").open(encoding="utf-8") as file:
+        write(HERE / "sailor" / "parts.csv", gradients(csv.DictReader(file)))
     with (folder / "perfstudy" / "points.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     write(HERE / "clouds" / "parts.csv", list(parts(rows)))

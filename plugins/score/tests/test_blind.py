@@ -5,16 +5,19 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import attrs
 import pytest
 
 import parcast_score
-from parcast import Prediction, Registry
+from parcast import Prediction, Registry, Resource, hookimpl
 from parcast.files import read_dataset
+from parcast.model import Modeling
 from parcast.testing import seeds
 from parcast_score import board
 from parcast_score.board import predictors, score
+from parcast_score.digests import question_digest
 
 REGISTRY = Registry([parcast_score])
 DATASETS = {
@@ -107,4 +110,30 @@ def test_the_digest_of_the_question_covers_what_is_asked(change):
         "unit": {"units": {**dataset.units, "tp": "B"}},
     }[change]
     other = attrs.evolve(dataset, **evolved)
-    assert board.question_digest(other.question()) != board.question_digest(dataset.question())
+    assert question_digest(REGISTRY, other.question()) != question_digest(
+        REGISTRY, dataset.question()
+    )
+
+
+@pytest.mark.parametrize("where", ["installed", "beside", "elsewhere"])
+def test_the_digest_of_the_question_covers_the_text_of_the_machine(tmp_path, monkeypatch, where):
+    """A machine that another name or text stands for makes another question."""
+    machine = tmp_path / ("sub" if where == "beside" else ".") / "m.toml"
+    machine.parent.mkdir(exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    plugin = SimpleNamespace(
+        __name__="shipping", parcast_machines=hookimpl(lambda: [Resource("m", machine)])
+    )
+    registry = Registry([plugin] if where == "installed" else [])
+    spec = "m" if where == "installed" else "m.toml"
+    question = attrs.evolve(
+        DATASETS["sailor"].question(),
+        modeling=Modeling(workload="none", machine=spec),
+        folder=machine.parent if where == "beside" else DATASETS["sailor"].folder,
+    )
+    texts = ('name = "m"\n[processor]\nrate = 1.0\n', 'name = "m"\n[processor]\nrate = 2.0\n')
+    digests = []
+    for text in texts:
+        machine.write_text(text)
+        digests.append(question_digest(registry, question))
+    assert digests[0] != digests[1]

@@ -9,4 +9,10 @@ from parcast.testing import check_plugin
 def test_the_package_conforms() -> None:
     registry = check_plugin(parcast_score)
     assert {"clouds", "sailor", "selene", "mlperf-training"} <= registry.measurements.keys()
-    assert {"ideal", "last-value", "power-law", "work-line"} == registry.predictors.keys()
+    assert {
+        "extra-p",
+        "ideal",
+        "last-value",
+        "power-law",
+        "work-line",
+    } == registry.predictors.keys()

@@ -63,7 +63,7 @@ def test_runs_are_a_dataset_and_measured_anew(registry, tmp_path):
     scored = score(registry, first, "clock")
     assert scored.blind.answered == 2
     assert 0 < scored.blind.worst < 0.01
-    assert html([scored]).count("<svg") == 2  # of sizes, as nothing calibrates
+    assert html([scored], lambda _: []).count("<svg") == 2  # of sizes, as nothing calibrates
     assert list(predictors(registry, first, ())) == []  # no family is installed here
     measure(registry, folder, [workload], MACHINE, (1, 2), "clock")
     assert read_dataset(folder).blind[0].seconds > first.blind[0].seconds

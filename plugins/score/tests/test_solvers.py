@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import sys
+from pathlib import Path
 from types import ModuleType
 
+import attrs
 import pytest
 
 import parcast_score
@@ -162,3 +164,16 @@ def test_a_line_of_work_per_size_is_found(tmp_path):
         )
         found = [prediction.time for prediction in work_line(question)]
         assert found == pytest.approx([item.seconds for item in known])
+
+
+def test_the_bottleneck_is_the_part_that_decides_most_of_the_time():
+    """As runs with a faster network and with faster processors show it, on a star and on a bus."""
+    registry = Registry()
+    dataset = read_dataset(Path(str(registry.measurements["smpi"].path)))
+    chosen = {("ring|star", 32): "processor", ("ring|bus", 32): "network"}
+    blind = [item for item in dataset.blind if (item.point.series, item.point.size) in chosen]
+    assert [item.bottleneck for item in blind] == list(chosen.values())
+    for solver in ("pamela", "spmd"):
+        scored = score(registry, attrs.evolve(dataset, blind=tuple(blind)), solver)
+        assert [answer.prediction.binding for answer in scored.answers] == list(chosen.values())
+        assert scored.blind.bottlenecks == (2, 2)

@@ -89,7 +89,8 @@ def compare(
     measured
         Measured times to set beside the predictions: whatever `read_measured` takes.
     uncertainty
-        How often to draw the numbers that are stated with an uncertainty, such as 200.
+        How often to draw the numbers that are stated with an uncertainty, such as 200. The
+        interval is widened by how far the solver usually was off, where a plugin has a record.
     elasticities
         Find by which part of each time which number of the machine decides, by solving again
         with each a little better. Solvers that state a cost of over two seconds are not asked
@@ -183,6 +184,10 @@ def compare(
     if times is not None:
         rows, unused = join(rows, times, workloads)
         origin["measured"] = {"source": times.where, "points": len(times.items), "unused": unused}
+    if registry.has_records and (uncertainty or times is not None):
+        from parcast.comparison.usual_errors import with_usual_errors
+
+        rows = with_usual_errors(registry, questions, rows, always=bool(uncertainty))
     return Results(rows, origin, writers=registry.writers)
 
 

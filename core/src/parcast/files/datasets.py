@@ -24,6 +24,10 @@ LICENCES = (
 )  # fmt: skip
 
 
+#: Keys that are texts and must not be empty, but for the commit.
+_TEXTS = ("name", "summary", "source", "licence", "commit", "method", "unit", "counts")
+
+
 @attrs.frozen(kw_only=True)
 class _Split:
     blind: Any  #: "largest", "none", "all", or a list of sizes
@@ -53,6 +57,7 @@ class _Table:
     counts: str
     split: _Split
     commit: str = ""
+    simulated: bool = False
     remarks: Any = attrs.field(factory=list)
     columns: Any = attrs.field(factory=dict)
     modeling: _Modeling | None = None
@@ -76,11 +81,7 @@ def read_dataset(folder: Path) -> Dataset:
     points = read_points(folder / "points.csv", table.columns, table.unit)
     calibrating, blind = _divide(points, table.split, where)
     return Dataset(
-        **{
-            field: getattr(table, field)
-            for field in ("name", "summary", "source", "licence", "commit", "method", "unit")
-        },
-        counts=table.counts,
+        **{field: getattr(table, field) for field in (*_TEXTS, "simulated")},
         split=_spelled(table.split),
         calibrating=calibrating,
         blind=blind,
@@ -92,8 +93,8 @@ def read_dataset(folder: Path) -> Dataset:
 
 
 def _check(table: _Table, where: str) -> None:
-    for key in ("name", "summary", "source", "method", "unit", "counts"):
-        if not getattr(table, key).strip():
+    for key in _TEXTS:
+        if not getattr(table, key).strip() and key not in ("commit", "licence"):
             raise FileError(f"{where}: {key} is empty; say it in words")
     if table.licence not in LICENCES:
         hint = did_you_mean(table.licence, LICENCES) or f" Known: {', '.join(LICENCES)}."

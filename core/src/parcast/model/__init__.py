@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from parcast.model.accelerator import Accelerator, shares_of
     from parcast.model.answers import Answers
     from parcast.model.costs import Costs
-    from parcast.model.dataset import Dataset, Measured, Modeling, Point, Question
+    from parcast.model.dataset import Dataset, ErrorRecord, Measured, Modeling, Point, Question
     from parcast.model.fabric import Fabric, Ports, Topology, port_name, star
     from parcast.model.following import WHOLE_NETWORK, check_network
     from parcast.model.machine import Bandwidth, Count, Machine, Nodes, Seconds
@@ -41,6 +41,7 @@ __all__ = [
     "Costs",
     "Count",
     "Dataset",
+    "ErrorRecord",
     "Fabric",
     "Machine",
     "Measured",

@@ -80,6 +80,18 @@ class Question:
 
 
 @attrs.frozen(kw_only=True)
+class ErrorRecord:
+    """How far a solver usually was off, by a record of its errors at unseen points."""
+
+    factor: float  #: predicted over measured, or the reverse, was at most this
+    level: float  #: so often
+    points: int  #: of how many errors it is the quantile
+    datasets: tuple[str, ...]  #: where they are from
+    simulated: bool = False  #: whether those are simulated times, and none was measured
+    record: str = ""  #: which record, and of when
+
+
+@attrs.frozen(kw_only=True)
 class Dataset:
     """A folder of measured times: where they are from, and which of them are predicted."""
 
@@ -92,6 +104,7 @@ class Dataset:
     unit: str  #: of the values in its file
     counts: str  #: what ``size`` is a number of
     split: str  #: the rule that was stated
+    simulated: bool = False  #: whether another program gave the values, and none was measured
     calibrating: tuple[Measured, ...]
     blind: tuple[Measured, ...]
     units: Mapping[str, str] = attrs.field(factory=dict, hash=False)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     import typer
 
+    from parcast.model.dataset import ErrorRecord
     from parcast.model.query import Prediction, Query
 
 E = TypeVar("E")
@@ -137,6 +138,27 @@ class Catalog:
     def point_done(self, query: Query, prediction: Prediction) -> None:
         """Tell every plugin that a point is done; one that fails is reported."""
         self._call("parcast_point_done", query=query, prediction=prediction)
+
+    @property
+    def has_records(self) -> bool:
+        """Whether any plugin knows how far solvers usually were off."""
+        return bool(self._manager.hook.parcast_usual_error.get_hookimpls())
+
+    def usual_error(self, solver: str, distance: float | None) -> ErrorRecord | None:
+        """Return how far a solver usually was off: the first plugin that knows it answers.
+
+        Parameters
+        ----------
+        solver
+            The solver or family, as it was asked for.
+        distance
+            The size over the largest one that was measured and calibrated by; None where nothing
+            of the workload was.
+        """
+        known: ErrorRecord | None = self._manager.hook.parcast_usual_error(
+            solver=solver, distance=distance
+        )
+        return known
 
     def executor(self, spec: str) -> Executor:
         """Return the executor that ``spec`` names: the first plugin that knows it answers.

@@ -133,12 +133,14 @@ class PredictorEntry:
     """Predicts points of measured series from others: ``target(question) -> predictions``.
 
     The `parcast.model.Question` has no measured value of what is to be predicted; the predictions
-    are those of its ``points`` in order, a refused one with its reason.
+    are those of its ``points`` in order, a refused one with its reason. Without the module that it
+    ``needs`` it is only asked when named.
     """
 
     name: str
     target: str
     summary: str
+    needs: str = attrs.field(default="", kw_only=True)
     api: int = attrs.field(default=API, kw_only=True)
 
 

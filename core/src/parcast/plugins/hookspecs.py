@@ -29,6 +29,8 @@ from parcast.plugins.entries import (
 if TYPE_CHECKING:
     import typer
 
+    from parcast.model.dataset import ErrorRecord
+
 #: The name of the hook project and of the entry-point group.
 PROJECT = "parcast"
 
@@ -156,6 +158,10 @@ class Specs:
     @hookspec(firstresult=True)
     def parcast_executor(self, spec: str) -> Executor | None:
         """Return the executor that ``spec`` (such as ``"pool:4"``) names, or None."""
+
+    @hookspec(firstresult=True)
+    def parcast_usual_error(self, solver: str, distance: float | None) -> ErrorRecord | None:
+        """Return how far a solver usually was off, so far beyond what was measured, or None."""
 
     @hookspec
     def parcast_point_done(self, query: Query, prediction: Prediction) -> None:

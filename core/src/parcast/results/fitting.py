@@ -25,6 +25,7 @@ _LEAST_IMPORTANT = (
     ("efficiency",),
     ("mostly from",),
     ("95 % of samples",),
+    ("with record",),
     ("measured",),
     ("bottleneck",),
 )

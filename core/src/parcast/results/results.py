@@ -80,6 +80,7 @@ class Results:
             "time": [time_text(row.time) for row in self.rows],
             "between": [_interval(row) for row in self.rows],
             "95 % of samples": [_sampled(row) for row in self.rows],
+            "with record": [_widened(row) for row in self.rows],
             "mostly from": [_cause(row) for row in self.rows],
             "measured": [time_text(row.measured) for row in self.rows],
             "error": [_error(row.error) for row in self.rows],
@@ -215,6 +216,12 @@ def _interval(row: Row) -> str:
 
 def _sampled(row: Row) -> str:
     interval = row.details.get("uncertainty", {}).get("interval")
+    return " .. ".join(map(time_text, interval)) if interval else ""
+
+
+def _widened(row: Row) -> str:
+    """Return the interval that the record of the solver's errors is in, too."""
+    interval = row.details.get("record", {}).get("interval")
     return " .. ".join(map(time_text, interval)) if interval else ""
 
 

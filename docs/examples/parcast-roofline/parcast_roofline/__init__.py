@@ -23,6 +23,7 @@ from parcast import (
     Writer,
     hookimpl,
 )
+from parcast.model import ErrorRecord
 
 if TYPE_CHECKING:
     import typer
@@ -103,6 +104,13 @@ def parcast_executor(spec: str) -> Executor | None:
     from parcast_roofline.executor import pool
 
     return pool(count)
+
+
+@hookimpl
+def parcast_usual_error(solver: str, distance: float | None) -> ErrorRecord | None:
+    if solver != "roofline" or distance is None or distance > 4:
+        return None
+    return ErrorRecord(factor=1.2, level=0.9, points=20, datasets=("triad-runs",))
 
 
 @hookimpl

@@ -131,6 +131,15 @@ def test_parcast_executor(registry: Registry) -> None:
         registry.executor("fibres:2")
 
 
+def test_parcast_usual_error(registry: Registry) -> None:
+    measured = [{"p": 4, "time": 24e6 / 32e9}]
+    rows = registry.compare("stream-triad", "round-node", p=[4, 8, 64], measured=measured).rows
+    near, far = rows[1:]
+    assert near.details["record"]["interval"] == [near.time / 1.2, near.time * 1.2]
+    assert "record" not in far.details
+    assert "no record of how far it usually is off at 16 times" in far.notes[-1]
+
+
 def test_parcast_point_done(registry: Registry, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, "parcast_roofline"):
         registry.predict("stream-triad", "round-node", "roofline", p=8)

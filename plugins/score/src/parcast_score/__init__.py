@@ -11,9 +11,11 @@ from parcast import PredictorEntry, Resource, hookimpl
 if TYPE_CHECKING:
     import typer
 
+    from parcast.model import ErrorRecord
+
 _SHIPPED = (
     "clouds", "gemund-t800", "mlperf-storage", "mlperf-training", "sailor", "selene", "smpi",
-    "uysal-lc-sim", "uysal-sp2",
+    "smpi-growth",    "uysal-lc-sim", "uysal-sp2",
 )  # fmt: skip
 
 
@@ -34,6 +36,16 @@ def parcast_predictors() -> Iterator[PredictorEntry]:
     yield PredictorEntry(
         "work-line", f"{code}:work_line", "A fixed cost and a rate, shared by a group of series."
     )
+    peer = "parcast_score.extra_p:predict"
+    yield PredictorEntry("extra-p", peer, "Extra-P's model of a series.", needs="extrap")
+
+
+@hookimpl
+def parcast_usual_error(solver: str, distance: float | None) -> ErrorRecord | None:
+    """Say how far a solver was off on the scoreboard; the record is read when first asked."""
+    from parcast_score.shipped import usual_error
+
+    return usual_error(solver, distance)
 
 
 @hookimpl

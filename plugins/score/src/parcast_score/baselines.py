@@ -17,17 +17,17 @@ GROUP = "group"
 
 def last_value(question: Question) -> list[Prediction]:
     """Predict the time of the largest calibrating size, whatever the size asked."""
-    return _each(question, lambda measured, _: largest(measured).seconds)
+    return by_series(question, lambda measured, _: largest(measured).seconds)
 
 
 def ideal(question: Question) -> list[Prediction]:
     """Predict from the largest calibrating size that time is as work over size."""
-    return _each(question, _ideal)
+    return by_series(question, _ideal)
 
 
 def power_law(question: Question) -> list[Prediction]:
     """Predict time over work as a power of size, least squares of logarithms in each series."""
-    return _each(question, _power_law)
+    return by_series(question, _power_law)
 
 
 def work_line(question: Question) -> list[Prediction]:
@@ -50,7 +50,8 @@ def largest(items: Sequence[Measured]) -> Measured:
     return alike[(len(alike) - 1) // 2]
 
 
-def _each(question: Question, rule: Rule) -> list[Prediction]:
+def by_series(question: Question, rule: Rule) -> list[Prediction]:
+    """Predict every point by a rule from the calibrating points of its series."""
     answers: dict[int, Prediction] = {}
     for measured, indices in question.series():
         for index in indices:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shlex
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import attrs
 
 from parcast import ParcastError, Prediction, Registry, Status
 from parcast.errors import UnknownNameError, did_you_mean
 from parcast.files import read_dataset
-from parcast.model import Dataset, Measured, Point, Question
+from parcast.model import Dataset, Question
 from parcast.plugins import load
+from parcast_score.digests import predictions_digest, question_digest
 from parcast_score.solvers import predict_by
 from parcast_score.statistics import Answer, Summary, summary
 
@@ -91,7 +90,10 @@ def predictors(registry: Registry, dataset: Dataset, names: Sequence[str]) -> It
             )
         yield name
     if not names:
-        yield from rules if dataset.calibrating and dataset.blind else ()
+        if dataset.calibrating and dataset.blind:
+            yield from (
+                rule for rule, entry in rules.items() if not entry.needs or find_spec(entry.needs)
+            )
         if dataset.modeling is not None:
             yield from (name for name in dataset.modeling.solvers if name in solvers)
 
@@ -99,6 +101,7 @@ def predictors(registry: Registry, dataset: Dataset, names: Sequence[str]) -> It
 def score(registry: Registry, dataset: Dataset, name: str, spec: str = "") -> Score:
     """Ask a predictor about a dataset. It gets the question, which has no blind value in it."""
     question = dataset.question()
+    digest = question_digest(registry, question)
     begin = time.process_time()
     answered = _predictions(_predict(registry, name), question)
     spent = time.process_time() - begin
@@ -115,8 +118,8 @@ def score(registry: Registry, dataset: Dataset, name: str, spec: str = "") -> Sc
         by_solver=name not in registry.predictors,
         answers=answers,
         cpu_seconds=spent,
-        question=question_digest(question),
-        predictions=predictions_digest(question, name, answered),
+        question=digest,
+        predictions=predictions_digest(digest, name, question, answered),
     )
 
 
@@ -138,52 +141,6 @@ def _predictions(predict: Predict, question: Question) -> list[Prediction]:
         message = f"{len(answered)} predictions for {count} points"
         return [Prediction(status=Status.FAILED, message=message)] * count
     return answered
-
-
-def question_digest(question: Question) -> str:
-    """Return the SHA-256 of all that a predictor gets."""
-    return _digest({
-        "dataset": question.dataset,
-        "counts": question.counts,
-        "calibrating": [_stated(item) for item in question.calibrating],
-        "points": [_point(point) for point in question.points],
-        "units": dict(question.units),
-        "modeling": None if question.modeling is None else attrs.asdict(question.modeling),
-        "files": _files(question.folder) if question.modeling else {},
-    })  # fmt: skip
-
-
-def predictions_digest(question: Question, name: str, answered: Sequence[Prediction]) -> str:
-    """Return the SHA-256 of a predictor's answers and of what it was asked."""
-    rows = [
-        [_point(point), prediction.time, sorted(prediction.quantiles.items()), prediction.message]
-        for point, prediction in zip(question.points, answered, strict=True)
-    ]
-    return _digest([question_digest(question), name, rows])
-
-
-def _digest(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, ensure_ascii=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _stated(item: Measured) -> list[Any]:
-    return [_point(item.point), item.seconds, item.low, item.high, item.bottleneck]
-
-
-def _point(point: Point) -> list[Any]:
-    return [point.series, point.size, point.work, dict(point.facts)]
-
-
-def _files(folder: Path | None) -> Mapping[str, str]:
-    """Return the digests of the workloads and machines of a dataset."""
-    if folder is None:
-        return {}
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != "dataset.toml" and path.suffix != ".csv"
-    }
 
 
 def distances(scored: Score) -> list[float | None]:

@@ -16,6 +16,7 @@ from parcast.files import check_file, write_text
 from parcast.quantities import parse_numbers
 
 if TYPE_CHECKING:
+    from parcast import Registry
     from parcast_score.board import Score
 
 #: What is written, by suffix.
@@ -60,6 +61,13 @@ def run(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     output: Annotated[Path | None, output_option("Write the page: .html, .md or .json.")] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the errors at blind points, by which intervals are widened: .json.",
+            metavar="FILE",
+        ),
+    ] = None,
 ) -> int:
     """Set predictions beside measured data: errors, refusals, coverage, calibrated and blind."""
     from parcast_score.board import datasets, predictors
@@ -68,6 +76,8 @@ def run(
 
     if output is not None:
         check_file(output, "a scoreboard", SUFFIXES)
+    if record is not None:
+        check_file(record, "a record", (".json",))
     registry = context.obj
     names = [name.strip() for text in solver or () for name in text.split(",")]
     sets = datasets(registry, dataset or ())
@@ -86,7 +96,11 @@ def run(
         for index, sentence in enumerate(refusals(scores)):
             print_text(sentence if index else f"\n{sentence}")
     if output is not None:
-        _write(scores, output)
+        _write(registry, scores, output)
+    if record is not None:
+        from parcast_score.shipped import write_record
+
+        write_text(record, write_record(scores))
     return 0 if any(score.blind.answered or score.calibrated.answered for score in scores) else 1
 
 
@@ -141,15 +155,16 @@ def _print_points(scores: Sequence[Score], text: str) -> None:
         raise UnknownNameError(f"--series {text!r}: no series of the datasets has this text")
 
 
-def _write(scores: Sequence[Score], path: Path) -> None:
+def _write(registry: Registry, scores: Sequence[Score], path: Path) -> None:
     from parcast_score import page
+    from parcast_score.experiments import without
     from parcast_score.texts import to_dict
 
     match path.suffix.lower():
         case ".html":
-            text = page.html(scores)
+            text = page.html(scores, without(registry))
         case ".md":
-            text = page.markdown(scores)
+            text = page.markdown(scores, without(registry))
         case _:
             text = dumps(to_dict(scores), indent=1, ensure_ascii=False) + "\n"
     write_text(path, text)

@@ -1,4 +1,4 @@
-"""What a prediction lacks, found by experiment: what points whose errors are alike have in common.
+"""What a prediction lacks, found by experiment: what errors go by, and what helps.
 
 Of each fact that tells points apart, what the other points with the same value are off by is taken
 off each point (leave one out). The fact that so leaves least is what the model does not have.
@@ -8,27 +8,31 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import attrs
 
 from parcast.errors import shorten
 from parcast_score.board import Score, distances
-from parcast_score.statistics import Answer, quantile
+from parcast_score.experiments import left_open, with_more
+from parcast_score.statistics import CHANCE, DRAWS, WORTH, Answer, median_of
+from parcast_score.trends import trend
 
 #: Medians above this are explained.
 LIMIT = 0.10
 
-#: A fact must take so much off the median to be named.
-_WORTH = 0.25
+_FEWEST = 5
 
-_FEWEST = 4
+_NOT_FOUND = (
+    "what is missing is not found: no column of the points goes by the errors, and no rule or "
+    "experiment comes nearer"
+)
+
+#: Asks again, and says what that shows.
+Experiment = Callable[[Score], Sequence[str]]
 
 #: The fact that all points share.
 ALL = "all points"
-
-#: How likely chance may find a fact among all, and how often it is tried.
-_CHANCE, _DRAWS = 0.05, 999
 
 #: A fact that leaves a larger share of the points alone says nothing of them.
 _ALONE = 0.25
@@ -62,32 +66,37 @@ class Missing:
         )
 
 
-def lacks(score: Score, beside: Sequence[Score]) -> list[str]:
+def lacks(
+    score: Score, beside: Sequence[Score], experiment: Experiment = lambda _: []
+) -> list[str]:
     """Return what a prediction lacks where its median error at blind points is above 10 %.
 
     ``beside`` has the other scores of the dataset: a solver that is right with the same workload
-    and machine shows that neither of them is what is missing.
+    and machine shows that neither of them is what is missing, and a rule that has something more
+    shows that this is. ``experiment`` asks a solver again with something less.
     """
     median = score.blind.median
     if median is None or median <= LIMIT:
         return []
-    fact = missing(score)
-    sentences = [str(fact)] if fact else []
-    for other in beside:
-        if score.by_solver and other.by_solver and _is_right(other, score):
+    if score.blind.answered < _FEWEST:
+        return [f"what is missing is not found: {score.blind.answered} points are too few"]
+    sentences = [str(part) for part in (missing(score), trend(score)) if part]
+    sentences += [*with_more(score, beside), *experiment(score), *left_open(score)]
+    for rival in beside:
+        if score.by_solver and rival.by_solver and _is_right(rival, score):
             sentences.append(
-                f"{other.predictor} has a median of {100 * (other.blind.median or 0):.2g} % with "
+                f"{rival.predictor} has a median of {100 * (rival.blind.median or 0):.2g} % with "
                 "the same workloads and machines, so that what is missing is in the method"
             )
             break
-    return sentences or ["what is missing is not found: no column of the points goes by the errors"]
+    return sentences or [_NOT_FOUND]
 
 
-def _is_right(other: Score, score: Score) -> bool:
-    """Tell whether another answered as many points with a median well below 10 %."""
-    median = other.blind.median
-    as_many = other.blind.answered >= score.blind.answered
-    return median is not None and as_many and median < (1 - _WORTH) * LIMIT
+def _is_right(rival: Score, score: Score) -> bool:
+    """Tell whether a rival answered as many points with a median well below 10 %."""
+    median = rival.blind.median
+    as_many = rival.blind.answered >= score.blind.answered
+    return median is not None and as_many and median < (1 - WORTH) * LIMIT
 
 
 def missing(score: Score) -> Missing | None:
@@ -105,12 +114,12 @@ def missing(score: Score) -> Missing | None:
     facts = [(name, values) for name, values in _facts(score, pairs) if _tells(values)]
     if len(logs) < _FEWEST:
         return None
-    before = _median(logs)
+    before = median_of(logs)
     best: Missing | None = None
     for name, values in facts:
-        after = _median(_left(values, logs))
-        worth = after <= (1 - _WORTH) * before and (best is None or after < best.after)
-        if worth and _by_chance(values, logs, after) <= _CHANCE / len(facts):
+        after = median_of(_left(values, logs))
+        worth = after <= (1 - WORTH) * before and (best is None or after < best.after)
+        if worth and _by_chance(values, logs, after) <= CHANCE / len(facts):
             best = Missing(name, before, after, _groups(values, logs))
     return best
 
@@ -153,17 +162,13 @@ def _by_chance(values: Sequence[str], logs: Sequence[float], after: float) -> fl
     """Return how often chance leaves no more: shuffled values, or other signs where all is one."""
     draw = random.Random(len(logs))  # noqa: S311  (no secret; the same each time)
     as_good = 0
-    for _ in range(_DRAWS):
+    for _ in range(DRAWS):
         if values[0] == ALL:
             left = _left(values, [log * draw.choice((-1, 1)) for log in logs])
         else:
             left = _left(draw.sample(values, len(values)), logs)
-        as_good += _median(left) <= after
-    return (as_good + 1) / (_DRAWS + 1)
-
-
-def _median(logs: Sequence[float]) -> float:
-    return quantile(sorted(abs(math.expm1(log)) for log in logs), 0.5) or 0.0
+        as_good += median_of(left) <= after
+    return (as_good + 1) / (DRAWS + 1)
 
 
 def _groups(values: Sequence[str], logs: Sequence[float]) -> tuple[tuple[str, float, int], ...]:

@@ -1,15 +1,16 @@
 """Intervals by a predictor's own record: how far it was off elsewhere, at a like distance.
 
 Conformal prediction (Vovk, Gammerman, Shafer 2005) on absolute logarithms of predicted over
-measured: of n errors of other series the ceil((n + 1) level)-th smallest holds the next one with
-at least that probability, if the series are exchangeable. A point's own series is left out, so
-that no interval knows what it is to cover.
+measured: of n errors the ceil((n + 1) level)-th smallest holds the next one with at least that
+probability, if it is exchangeable with them. On the board a point's own series is left out, so
+that no interval knows what it is to cover; and whole datasets are, to see whether a record holds
+elsewhere.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
@@ -28,8 +29,9 @@ class Error:
 
     dataset: str
     series: str
-    distance: float  #: the size over the largest that calibrates; 1 where none does
+    distance: float | None  #: the size over the largest that calibrates; None where none does
     size: float  #: the absolute logarithm of predicted over measured
+    simulated: bool = False
 
 
 @attrs.frozen
@@ -51,11 +53,30 @@ class Record:
 def errors_of(scores: Iterable[Score]) -> list[Error]:
     """Return the errors of one predictor's scores at blind points."""
     return [
-        Error(score.dataset.name, answer.measured.point.series, distance or 1.0, abs(log_error))
+        Error(
+            score.dataset.name,
+            answer.measured.point.series,
+            distance,
+            abs(log_error),
+            score.dataset.simulated,
+        )
         for score in scores
         for answer, distance in zip(score.answers, distances(score), strict=True)
         if answer.blind and (log_error := answer.log_error) is not None
     ]
+
+
+def like(first: float | None, second: float | None) -> bool:
+    """Tell whether two distances are alike; where nothing calibrates is a distance of its own."""
+    if first is None or second is None:
+        return first is second
+    return 1 / _LIKE <= first / second <= _LIKE
+
+
+def conformal(sizes: Sequence[float], level: float = LEVEL) -> float | None:
+    """Return the half width, in logarithms, that holds the next error; None by too few errors."""
+    rank = math.ceil((len(sizes) + 1) * level)
+    return sorted(sizes)[rank - 1] if rank <= len(sizes) else None
 
 
 def radius(error: Error, others: Sequence[Error], level: float = LEVEL) -> tuple[float, int] | None:
@@ -64,17 +85,41 @@ def radius(error: Error, others: Sequence[Error], level: float = LEVEL) -> tuple
     The record is that of the same dataset at like distances, where it is long enough, else that of
     all datasets at like distances; None where neither is.
     """
-    alike = [
+    alike = _alike(error, others, lambda past: (past.dataset, past.series))
+    return _radius([past for past in alike if past.dataset == error.dataset], level) or _radius(
+        alike, level
+    )
+
+
+def elsewhere(error: Error, others: Sequence[Error]) -> tuple[float, int] | None:
+    """Return the half width by the errors of other datasets alone, and their number."""
+    return _radius(_alike(error, others, lambda past: past.dataset), LEVEL)
+
+
+def _alike(error: Error, others: Sequence[Error], own: Callable[[Error], object]) -> list[Error]:
+    """Return the errors at like distances, measured or simulated alike, without the own ones."""
+    return [
         past
         for past in others
-        if (past.dataset, past.series) != (error.dataset, error.series)
-        and 1 / _LIKE <= past.distance / error.distance <= _LIKE
+        if own(past) != own(error)
+        and past.simulated == error.simulated
+        and like(past.distance, error.distance)
     ]
-    for record in ([past for past in alike if past.dataset == error.dataset], alike):
-        rank = math.ceil((len(record) + 1) * level)
-        if rank <= len(record):
-            return sorted(past.size for past in record)[rank - 1], len(record)
-    return None
+
+
+def _radius(record: Sequence[Error], level: float) -> tuple[float, int] | None:
+    width = conformal([past.size for past in record], level)
+    return None if width is None else (width, len(record))
+
+
+def held_out(errors: Sequence[Error]) -> tuple[int, int]:
+    """Return how many errors the record of the other datasets holds, of how many it can judge."""
+    judged = [
+        error.size <= width[0]
+        for error in errors
+        if (width := elsewhere(error, errors)) is not None
+    ]
+    return sum(judged), len(judged)
 
 
 def record(score: Score, scores: Sequence[Score]) -> Record | None:

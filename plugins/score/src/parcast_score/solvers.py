@@ -6,12 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import attrs
+
 from parcast import ParcastError, Prediction, Registry, Status
 from parcast.errors import FileError
 from parcast.model import Measured, Modeling, Point, Question
 
 #: A fitted number is right where the geometric mean of predicted over measured is 1 to this.
 _CLOSE = 1e-6
+
+#: What a part of the machine is as a bottleneck, where it has another name.
+_BOTTLENECKS = {"accelerator": "processor", "nodes": "processor", "topology": "network"}
 
 #: Steps of the fit; times grow with the number, so that few are needed.
 _MOST_STEPS = 40
@@ -34,7 +39,7 @@ def predict_by(registry: Registry, solver: str, question: Question) -> list[Pred
             refused = Prediction(status=Status.REFUSED, message=str(error))
             answers |= dict.fromkeys(indices, refused)
             continue
-        answers |= {index: asking.ask(question.points[index], settings) for index in indices}
+        answers |= {index: asking.explained(question.points[index], settings) for index in indices}
     return [answers[index] for index in range(len(question.points))]
 
 
@@ -62,6 +67,27 @@ class _Asking:
         except ParcastError as error:
             return Prediction(status=Status.REFUSED, message=str(error))
 
+    def explained(self, point: Point, settings: Mapping[str, Any]) -> Prediction:
+        """Return the prediction of a point with the bottleneck that ``parcast compare`` names.
+
+        That is the part of the machine which, a little better, takes most off the time, where to
+        solve again is cheap; otherwise the solver's own word.
+        """
+        try:
+            row = self.registry.compare(
+                self._resource("workload", self.modeling.workload, point),
+                self._resource("machine", self.modeling.machine, point),
+                solvers=[self.solver],
+                p=_whole(point, self.modeling.p),
+                d=self._disks(point),
+                settings={**self._stated(point), **settings},
+                elasticities=True,
+            ).rows[0]
+        except ParcastError as error:
+            return Prediction(status=Status.REFUSED, message=str(error))
+        part = (row.binding or "").partition(".")[0]
+        return attrs.evolve(row.prediction, binding=_BOTTLENECKS.get(part, part) or None)
+
     def _disks(self, point: Point) -> int | None:
         column = self.modeling.d
         return None if column is None or _column(point, column) is None else _whole(point, column)
@@ -73,10 +99,7 @@ class _Asking:
 
     def _resource(self, group: str, spec: str, point: Point) -> Any:
         """Return the workload or machine that the rule names for a point."""
-        try:
-            name = spec.format_map({"series": point.series, **point.facts})
-        except (KeyError, ValueError, IndexError) as error:
-            raise FileError(f"modeling.{group} = {spec!r}: there is no column {error}") from None
+        name = resource_name(spec, group, point)
         key = group, name
         if key not in self._read:
             beside = None if self.question.folder is None else self.question.folder / name
@@ -144,6 +167,20 @@ class _Asking:
                 raise ParcastError(prediction.message or "the solver gives no time")
             logs.append(math.log(prediction.time / item.seconds))
         return math.fsum(logs) / len(logs)
+
+
+def resource_name(spec: str, group: str, point: Point) -> str:
+    """Return the workload or machine that a rule such as ``"{system}.toml"`` names for a point.
+
+    Raises
+    ------
+    FileError
+        If it has a column that the point has not.
+    """
+    try:
+        return spec.format_map({"series": point.series, **point.facts})
+    except (KeyError, ValueError, IndexError) as error:
+        raise FileError(f"modeling.{group} = {spec!r}: there is no column {error}") from None
 
 
 def _column(point: Point, name: str) -> Any:

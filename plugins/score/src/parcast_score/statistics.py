@@ -17,6 +17,12 @@ LEVELS: Mapping[int, tuple[float, float]] = {50: (0.25, 0.75), 90: (0.05, 0.95)}
 #: A curve's knee is its smallest size within this of the shortest time.
 _FLAT = 1.05
 
+#: What explains errors must take so much off their median.
+WORTH = 0.25
+
+#: How likely chance may explain errors as well, and how often it is tried.
+CHANCE, DRAWS = 0.05, 999
+
 
 @attrs.frozen
 class Answer:
@@ -95,6 +101,11 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
     low = math.floor(position)
     high = min(low + 1, len(ordered) - 1)
     return ordered[low] + (position - low) * (ordered[high] - ordered[low])
+
+
+def median_of(logs: Iterable[float]) -> float:
+    """Return the median of the relative errors that logarithms of predicted over measured are."""
+    return quantile(sorted(abs(math.expm1(log)) for log in logs), 0.5) or 0.0
 
 
 def _coverage(answers: Iterable[Answer], ends: tuple[float, float]) -> tuple[int, int]:

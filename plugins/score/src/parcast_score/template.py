@@ -15,6 +15,7 @@ commit = ""                           # the commit of that source, where it has 
 licence = ""                          # its SPDX name (Apache-2.0); "facts" if published figures
 method = ""                           # how: which timer, how many runs, median or mean
 unit = "s"                            # of the column value; of a rate "samples/s" or the like
+simulated = false                     # true where another program gave the times
 counts = "nodes"                      # what the column size counts
 remarks = []                          # sentences: which figures to mind, and why
 

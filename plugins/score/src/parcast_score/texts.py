@@ -106,7 +106,7 @@ def share(pair: tuple[int, int]) -> str:
 
 def spent(seconds: float) -> str:
     """Return processor time by its order of magnitude, which is the same from run to run."""
-    return next((f"< {limit} s" for limit in (30, 300, 3000) if seconds < limit), "> 3000 s")
+    return next((f"< {limit} s" for limit in (100, 1000) if seconds < limit), "> 1000 s")
 
 
 def to_dict(scores: Sequence[Score]) -> dict[str, Any]:
