@@ -60,6 +60,9 @@ def read(path: Path, files: Sequence[Path] = (), *, assume_alike: bool = False) 
     notes: dict[str, None] = {}
     profiles = [scan(file) for file in files or files_beside(path, sure=True)]
     numbered = by_rank(profiles, path, sought=not files)
+    if len(numbered) < len(profiles):
+        notes["files beside it with such a name are left out: nothing says that they are of one "
+              "run"] = None  # fmt: skip
     calls = {rank: Calls(profile, notes) for rank, profile in numbered.items()}
     timelines = alike({rank: timeline(numbered[rank], c.all()) for rank, c in calls.items()})
     size = world_size(numbered, (own.size for own in calls.values()), path)

@@ -16,7 +16,7 @@ _OF_RUN = ("backend", "nccl_version")
 #: What is read: all else is skipped.
 _READ = ("kernels", "copies", "fills", "kernels that communicate", "operations that communicate",
          "host operations", "user_annotation", "gpu_user_annotation", "cuda_runtime",
-         "cuda_driver", "hip_runtime", "xpu_runtime")  # fmt: skip
+         "cuda_driver", "hip_runtime", "xpu_runtime", "runtime")  # fmt: skip
 _MOST_STREAMS = 24
 _STEP = "ProfilerStep"
 

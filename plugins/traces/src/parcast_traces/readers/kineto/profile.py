@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -103,6 +103,13 @@ class Profile:
         self.first, self.last = min(self.first, start), max(self.last, start + duration)
         spell = Spell(start, start + duration, name, _place(event), kind in DEVICE)
         self._put(event, kind, spell, communicates=communicates)
+
+    def take_for_work(self, spells: Sequence[Spell]) -> None:
+        """Take kernels of which nobody knows how they communicate for work of their streams."""
+        for spell in spells:
+            self.work[spell.place].extend((spell.start, spell.end))
+        places = {id(spell) for spell in spells}
+        self.devices = [spell for spell in self.devices if id(spell) not in places]
 
     def _put(
         self, event: Mapping[str, Any], kind: str, spell: Spell, *, communicates: bool
