@@ -57,7 +57,10 @@ def test_a_collective_is_begun_beside_computation_and_waited_for_where_it_is_nee
     assert trace.events.times[:4, START].tolist() == [100_000, 300_000, 300_000, 310_000]
     workload = Registry().workload(tmp_path / "c.0.json")
     _, notes = program(workload, query(workload))
-    assert any("4 nonblocking collectives are timed where they are begun" in n for n in notes)
+    assert any(
+        "4 nonblocking collectives are timed where they are begun; what is computed" in n
+        for n in notes
+    )
     lone = tmp_path / "lone"
     lone.mkdir()
     (lone / "c.0.json.gz").write_bytes(

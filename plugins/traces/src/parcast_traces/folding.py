@@ -47,7 +47,7 @@ _ARGUMENTS: Mapping[str, Mapping[str, str]] = {
 }
 _FIXED: Mapping[str, Mapping[str, Any]] = {"compute": {"bytes": 0}}
 
-_COLUMNS = ("dst", "src", "amount", "tag", "root")
+_COLUMNS = ("dst", "src", "amount", "tag", "root", "beside")
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -63,6 +63,8 @@ class Table:
     tag: Ints
     root: Ints
     group: Ints  #: the communicator of a collective of some ranks; `NONE` for all others
+    beside: Ints  #: of what elapses: beside the collective before it (-1), after it (1), or none
+    pace: tuple[float, float]  #: seconds of a message, and of each of its bytes
     wait: Ints  #: a wait, rising, once for each request that it waits for
     request: Ints  #: the operation that made it
 
@@ -263,6 +265,9 @@ class _Folding:
             for name, c in _ARGUMENTS.get(op, {}).items()
         }
         arguments.update(_FIXED.get(op, {}))
+        if op == "elapse" and table.beside[rows].any():
+            arguments["beside"] = self._column(table.beside[rows])
+            arguments["pace"] = table.pace
         if op in COLLECTIVES:
             group = int(table.group[rows[0]])
             arguments["color"] = None if group == NONE else group
