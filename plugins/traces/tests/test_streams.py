@@ -167,3 +167,22 @@ def test_streams_take_as_long_as_a_plain_simulation_says(steps):
     copies = [attrs.evolve(step, ended=[*step.ended], begun=[*step.begun]) for step in steps]
     trace = trace_of(Schedule("a case", (copies,)))
     assert trace.ends.tolist() == [simulated(steps)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"workload_graph": [{"Id": 1e400, "NodeType": 4}]}',
+        '{"workload_graph": [{"Id": 1, "NodeType": 4, "runtime": 1e400}]}',
+        '{"workload_graph": [{"Id": 1, "NodeType": 4, "data_deps": 3}]}',
+        '{"workload_graph": ' + "[" * 100_000,
+        '{"workload_graph": [{"Id": 1, "NodeType": 5, "comm_size": 1, "comm_dst": 1000000000}]}',
+        '{"workload_graph": [{"Id": 1, "NodeType": 4}',
+    ],
+)
+def test_hostile_graphs_are_one_sentence(tmp_path, text):
+    path = tmp_path / "c.0.json"
+    path.write_text(text)
+    with pytest.raises(FileError, match=r"c\.0\.json") as error:
+        read_trace(path)
+    assert len(str(error.value)) < 500

@@ -216,7 +216,8 @@ def latency(
     if as_json:
         typer.echo(json.dumps(curve_json(trace, curve, policy), allow_nan=False))
     else:
-        typer.echo("\n".join(curve_lines(trace, curve, policy, traced.notes)))
+        notes = (*trace.notes, *traced.notes)
+        typer.echo("\n".join(curve_lines(trace, curve, policy, notes)))
 
 
 def sweep(

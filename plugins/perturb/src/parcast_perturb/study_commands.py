@@ -70,7 +70,7 @@ def _compared(traced: TracedRun) -> tuple[Trace, Recorded, str, tuple[str, ...]]
     from parcast_perturb.report import in_words
     from parcast_perturb.traced_run import OWN_COST
 
-    trace, recorded, notes = traced.trace, traced.recorded, traced.notes
+    trace, recorded, notes = traced.trace, traced.recorded, (*traced.trace.notes, *traced.notes)
     clock = on_one_clock(trace)
     if clock is None or trace.modeled:
         return trace, recorded, policies(trace, recorded, "auto", Semantics())[0], notes

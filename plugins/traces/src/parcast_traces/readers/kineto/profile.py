@@ -32,8 +32,8 @@ _BEGINS = ("c10d::", "record_param_comms", "gloo:", "nccl:", "mpi:")
 #: What the profiler says of itself while it runs.
 _MESSAGES = ("INFO", "WARNING", "ERROR", "stackFrames")
 
-#: No time is beyond this, in microseconds: 30,000 years.
-_MOST_TIME = 1 << 60
+#: No time is beyond this, in microseconds: 140 years, of which a sum of two is in 64 bits of ns.
+_MOST_TIME = 1 << 52
 
 #: Where events are found together: the thread of the host, or the stream of a device.
 Place = tuple[str, str]
@@ -86,6 +86,7 @@ class Profile:
     def add(self, event: Any) -> None:
         """Take an event."""
         if not isinstance(event, dict) or event.get("ph") != "X":
+            self.untimed += isinstance(event, dict) and event.get("ph") == "B"
             return
         category, name = str(event.get("cat", "")), str(event.get("name", ""))
         if category == "Trace":  # the profiler's own
