@@ -301,6 +301,13 @@ def test_kernels_launched_before_the_profile_keep_their_time(tmp_path):
         read_trace(tmp_path / "a.json")
 
 
+def test_steps_are_told_with_the_shortest_and_the_longest(tmp_path):
+    spans = [(0, 30), (30, 10), (40, 20)]
+    steps = [event("user_annotation", f"ProfilerStep#{n}", *s, tid=1) for n, s in enumerate(spans)]
+    trace = read_trace(profile(tmp_path / "a.json", [*steps, event("kernel", "gemm", 5, 50)]))
+    assert trace.about["steps"] == "3, 2e-05 s each, 1e-05 to 3e-05 s"
+
+
 def test_every_command_takes_ranks_for_the_like(tmp_path, capsys):
     path = str(profile(tmp_path / "r.json", [nccl("allreduce", 10, 5)], rank=0, world_size=4))
     picture = str(tmp_path / "a.svg")
