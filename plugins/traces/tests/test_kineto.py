@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import pickle
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from parcast.cli import main
 from parcast.errors import FileError, UnsupportedError
-from parcast_traces.errors import MissingRanksError
+from parcast_traces.errors import MissingRanksError, TraceError
 from parcast_traces.readers import json_stream, read_trace
 from parcast_traces.readers.rank_files import rank_named
 from parcast_traces.trace.columns import BYTES, END, START
@@ -299,6 +300,19 @@ def test_kernels_launched_before_the_profile_keep_their_time(tmp_path):
     profile(tmp_path / "a.json", events[:1], rank=0, world_size=1)
     with pytest.raises(UnsupportedError, match="does not say which collective"):
         read_trace(tmp_path / "a.json")
+
+
+def test_errors_of_traces_go_to_other_processes(tmp_path, capsys):
+    path = profile(tmp_path / "r.json", [nccl("allreduce", 10, 5)], rank=0, world_size=4)
+    for error in (MissingRanksError("rank 1", {"files": 1}), TraceError("cut", "ends", "a.json")):
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+    study = tmp_path / "s.toml"
+    study.write_text(f'workload = ["{path}"]\nmachine = ["ibm-sp2"]\nsolver = ["emulator"]\n')
+    command = ["study", str(study), "--no-cache", "--executor", "threads:1"]
+    assert main(command) != 0
+    assert "add --assume-alike" in capsys.readouterr().out
+    assert main([*command, "--assume-alike"]) == 0
 
 
 def test_steps_are_told_with_the_shortest_and_the_longest(tmp_path):
