@@ -47,7 +47,7 @@ _ARGUMENTS: Mapping[str, Mapping[str, str]] = {
 }
 _FIXED: Mapping[str, Mapping[str, Any]] = {"compute": {"bytes": 0}}
 
-_COLUMNS = ("dst", "src", "amount", "tag", "root", "beside")
+_COLUMNS = ("dst", "src", "amount", "tag", "root")
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -153,7 +153,8 @@ class _Folding:
 
     def __init__(self, table: Table, items: Ints) -> None:
         self.table, self.items = table, items
-        self.values = _coded(*(getattr(table, name) for name in _COLUMNS))
+        overlaps = (table.beside,) if table.beside.any() else ()
+        self.values = _coded(*(getattr(table, name) for name in _COLUMNS), *overlaps)
         self.waits = np.searchsorted(table.wait, table.offsets)
         ranks_by_calls: dict[tuple[bytes, bytes], list[int]] = defaultdict(list)
         for rank in range(table.size):

@@ -46,6 +46,8 @@ def beside(unrolled: Unrolled, collectives: set[int]) -> Beside:
     seconds: dict[int, Seconds] = {}
     taken: dict[int, NDArray[np.bool_]] = {}
     places = range(len(unrolled.blocks))
+    together = np.zeros(len(unrolled.blocks) + 1, np.bool_)  # the last for none
+    together[list(collectives)] = True
     for side, order in ((_BEFORE, places), (_AFTER, reversed(places))):
         last = np.full(unrolled.size, -1)
         for place in order:
@@ -55,7 +57,7 @@ def beside(unrolled: Unrolled, collectives: set[int]) -> Beside:
                 last[ranks] = place
                 continue
             here = np.broadcast_to(block.arguments["beside"], ranks.shape) == side
-            here = here & np.isin(last[ranks], list(collectives))
+            here = here & together[last[ranks]]
             amount = np.broadcast_to(block.arguments["seconds"], ranks.shape)
             for owner in np.unique(last[ranks[here]]).tolist():
                 lanes = here & (last[ranks] == owner)
