@@ -302,6 +302,25 @@ def test_kernels_launched_before_the_profile_keep_their_time(tmp_path):
         read_trace(tmp_path / "a.json")
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*)",
+        "void dpsk::ep::internode::combine<false, 8, __nv_bfloat16, 8, 2, 16, 24>(int4*)",
+        "void deep_ep::intranode::dispatch<8, 768>(int4*)",
+        "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(RankData*)",
+        "nvshmemi_transfer_kernel",
+    ],
+)
+def test_kernels_that_communicate_without_nccl_are_told(tmp_path, name):
+    plain = "void groupnorm_kernel_dispatch_down<float>(float*)"
+    events = [event("kernel", name, 0, 30), event("kernel", plain, 30, 5)]
+    trace = read_trace(profile(tmp_path / "a.json", events, rank=0, world_size=8))
+    assert trace.notes[0].startswith("1 kernels, 3e-05 s, communicate without NCCL (")
+    assert trace.notes[1] == "no collective is recorded: all time is computation"
+    assert trace.about["work"]["kernels"] == "2, 0.000035000 s"
+
+
 def test_errors_of_traces_go_to_other_processes(tmp_path, capsys):
     path = profile(tmp_path / "r.json", [nccl("allreduce", 10, 5)], rank=0, world_size=4)
     for error in (MissingRanksError("rank 1", {"files": 1}), TraceError("cut", "ends", "a.json")):

@@ -26,6 +26,14 @@ _HOST = ("cpu_op", "operator")
 _LAUNCHES = ("cuda_runtime", "cuda_driver", "hip_runtime", "runtime", "xpu_runtime")
 _ANNOTATIONS = ("user_annotation", "gpu_user_annotation")
 _KERNEL = re.compile(r"^[nr]ccl|\b[nr]ccl(?:Dev)?Kernel", re.IGNORECASE)
+#: Kernels that devices exchange data by, and that no library of collectives launches: symmetric
+#: memory of PyTorch, DeepEP, the own sums of vLLM, SGLang, FlashInfer and AITER, NVSHMEM.
+_BESIDE_NCCL = re.compile(
+    r"multimem_\w*(?:reduce|gather)|(?:one|two)_shot_all_reduce|cross_device_reduce|nvshmem|"
+    r"\bep::(?:\w+::)*(?:notify_)?(?:dispatch|combine)|deep_ep::|allreduce_fusion|quick_?reduce|"
+    r"mscclpp",
+    re.IGNORECASE,
+)
 _OPERATION = re.compile(r"^(gloo|mpi|nccl):")
 #: What the host does to begin communication is no work that overlaps with it.
 _BEGINS = ("c10d::", "record_param_comms", "gloo:", "nccl:", "mpi:")
@@ -73,6 +81,8 @@ class Profile:
     )
     counts: Counter[str] = attrs.field(factory=Counter)
     taken: Counter[str] = attrs.field(factory=Counter)  #: ns, summed
+    own_exchange: dict[str, list[int]] = attrs.field(factory=dict)
+    """Counts and ns of kernels that communicate, of which nothing says how much, by name."""
     untimed: int = 0  #: events that lack their times
     first: int = _MOST_TIME * 1000
     last: int = -_MOST_TIME * 1000
@@ -125,6 +135,10 @@ class Profile:
             label = "kernels that communicate"
             self.devices.append(spell)
         elif kind in DEVICE:
+            if match := _BESIDE_NCCL.search(spell.name):
+                sums = self.own_exchange.setdefault(match[0], [0, 0])
+                sums[0] += 1
+                sums[1] += spell.end - spell.start
             self.work[spell.place].extend((spell.start, spell.end))
         elif communicates:
             label = "operations that communicate"
