@@ -4,6 +4,8 @@ Those of NCCL, which takes graphics processors, follow Kineto's format.
 """
 
 import json
+import random
+import re
 import shutil
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parcast.cli import main
 from parcast.errors import FileError, UnsupportedError
 from parcast.testing import cases
 from parcast_perturb.perturbation import Perturbation, Recorded
@@ -157,6 +160,38 @@ def test_a_run_of_gloo_that_pytorch_recorded_is_read(tmp_path):
         read_trace(tmp_path / "a-0.json")
     with pytest.raises(UnsupportedError, match="event 2: gloo:all_reduce is of types"):
         read_trace(tmp_path / "b-0.json")
+
+
+@pytest.mark.parametrize("slow", range(4))
+def test_a_straggler_of_a_gloo_run_is_named(tmp_path, capsys, slow):
+    # sums end 100 us after the last rank comes, on clocks that differ by days
+    draw, now = random.Random(slow), 0.0
+    events = [[] for _ in range(4)]
+    for step in range(20):
+        computes = [1000 + draw.uniform(0, 60) + 250 * (rank == slow) for rank in range(4)]
+        end = now + max(computes) + 100
+        for rank, work in enumerate(computes):
+            clock = rank * 1e11
+            spans = [("cpu_op", "aten::mm", now, work, 1),
+                     ("user_annotation", f"ProfilerStep#{step}", now, end - now, 1),
+                     ("cpu_op", "gloo:all_reduce", now + work, end - now - work, 2)]  # fmt: skip
+            for cat, name, ts, dur, tid in spans:
+                args = {"Input Dims": [[256]], "Input type": ["float"]}
+                events[rank].append({"ph": "X", "cat": cat, "name": name, "ts": clock + ts,
+                                     "dur": dur, "tid": tid, "args": args})  # fmt: skip
+        now = end
+    for rank, own in enumerate(events):
+        info = {"backend": "gloo", "rank": rank, "world_size": 4}
+        text = json.dumps({"distributedInfo": info, "traceEvents": own})
+        (tmp_path / f"worker.{rank}.pt.trace.json").write_text(text)
+    assert main(["perturb", "slowest", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    cost = re.search(
+        rf"rank {slow} is the slowest: it computes (\S+) s longer than the others", text
+    )
+    assert cost, text
+    assert "within their noise" not in text
+    assert float(cost[1]) == pytest.approx(20 * 250e-6, rel=0.15)
 
 
 def test_what_kineto_does_not_say_is_refused(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from parcast.cli import main
 from parcast.errors import FileError, UnsupportedError
 from parcast.testing import cases
-from parcast_traces.errors import MissingRanksError
+from parcast_traces.errors import MissingRanksError, TraceError
 from parcast_traces.readers import json_stream, read_trace
 from parcast_traces.readers.rank_files import rank_named
 from parcast_traces.trace.columns import BYTES, END, START
@@ -260,6 +261,7 @@ def test_json_in_parts_is_json(tmp_path_factory, data, chunk):
         '{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": 1, "dur": -5}]}',
         '{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": NaN, "dur": 5}]}',
         '{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": 1, "dur": 5}',
+        '{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": 1, "dur": 9223372036854775}]}',
         '{"traceEvents": []}',
     ],
 )
@@ -268,6 +270,105 @@ def test_hostile_files_are_one_sentence(tmp_path, text):
     path.write_text(text)
     with pytest.raises(FileError, match=r"a\.json"):
         read_trace(path)
+
+
+def test_files_that_only_a_number_in_their_names_joins_stand_alone(tmp_path):
+    path = profile(tmp_path / "trace2.json", [event("kernel", "gemm", 5, 90)])
+    profile(tmp_path / "trace3.json", [event("kernel", "gemm", 5, 10)])
+    trace = read_trace(path)
+    assert (trace.size, trace.ends.tolist()) == (1, [90.0])
+    assert "left out" in trace.notes[0]
+    assert read_trace(tmp_path / "trace*.json").size == 2  # given by the user
+
+
+def test_kernels_launched_before_the_profile_keep_their_time(tmp_path):
+    generic = (
+        "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)"  # of all collectives of RCCL
+    )
+    shape = {"Input Dims": [[25]], "Input type": ["float"]}
+    events = [
+        event("kernel", generic, 0, 40, tid=20, correlation=1),
+        event("user_annotation", "nccl:all_reduce", 50, 9, tid=1, **shape),
+        event("cuda_runtime", "hipLaunchKernel", 52, 1, tid=1, correlation=2),
+        event("kernel", generic, 60, 30, tid=20, correlation=2),
+    ]
+    trace = read_trace(profile(tmp_path / "a.json", events, rank=0, world_size=1))
+    assert names(trace) == ["init", "allreduce", "finalize"]
+    assert trace.events.times[1, [START, END, BYTES]].tolist() == [60, 90, 100]
+    assert trace.about["work"]["kernels that communicate"] == "2, 0.000070000 s"
+    assert trace.notes[0].startswith("1 kernels of NCCL, 4e-05 s, were launched before")
+    profile(tmp_path / "a.json", events[:1], rank=0, world_size=1)
+    with pytest.raises(UnsupportedError, match="does not say which collective"):
+        read_trace(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*)",
+        "void dpsk::ep::internode::combine<false, 8, __nv_bfloat16, 8, 2, 16, 24>(int4*)",
+        "void deep_ep::intranode::dispatch<8, 768>(int4*)",
+        "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(RankData*)",
+        "nvshmemi_transfer_kernel",
+    ],
+)
+def test_kernels_that_communicate_without_nccl_are_told(tmp_path, name):
+    plain = "void groupnorm_kernel_dispatch_down<float>(float*)"
+    events = [event("kernel", name, 0, 30), event("kernel", plain, 30, 5)]
+    trace = read_trace(profile(tmp_path / "a.json", events, rank=0, world_size=8))
+    assert trace.notes[0].startswith("1 kernels, 3e-05 s, communicate without NCCL (")
+    assert trace.notes[1] == "no collective is recorded: all time is computation"
+    assert trace.about["work"]["kernels"] == "2, 0.000035000 s"
+
+
+def test_errors_of_traces_go_to_other_processes(tmp_path, capsys):
+    path = profile(tmp_path / "r.json", [nccl("allreduce", 10, 5)], rank=0, world_size=4)
+    for error in (MissingRanksError("rank 1", {"files": 1}), TraceError("cut", "ends", "a.json")):
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+    study = tmp_path / "s.toml"
+    study.write_text(f'workload = ["{path}"]\nmachine = ["ibm-sp2"]\nsolver = ["emulator"]\n')
+    command = ["study", str(study), "--no-cache", "--executor", "threads:1"]
+    assert main(command) != 0
+    assert "add --assume-alike" in capsys.readouterr().out
+    assert main([*command, "--assume-alike"]) == 0
+
+
+def test_steps_are_told_with_the_shortest_and_the_longest(tmp_path):
+    spans = [(0, 30), (30, 10), (40, 20)]
+    steps = [event("user_annotation", f"ProfilerStep#{n}", *s, tid=1) for n, s in enumerate(spans)]
+    trace = read_trace(profile(tmp_path / "a.json", [*steps, event("kernel", "gemm", 5, 50)]))
+    assert trace.about["steps"] == "3, 2e-05 s each, 1e-05 to 3e-05 s"
+
+
+def test_every_command_takes_ranks_for_the_like(tmp_path, capsys):
+    path = str(profile(tmp_path / "r.json", [nccl("allreduce", 10, 5)], rank=0, world_size=4))
+    picture = str(tmp_path / "a.svg")
+    commands = [
+        ["show", path], ["compare", path, "ibm-sp2", "-s", "emulator"],
+        ["predict", path, "ibm-sp2", "-s", "emulator"], ["advise", path, "ibm-sp2", "-p", "4"],
+        ["perturb", "run", path, "--latency", "1us"], ["perturb", "latency", path],
+        ["perturb", "sweep", path, "--to", "1us"], ["perturb", "slowest", path],
+        ["perturb", "graph", path, "-o", picture],
+        ["perturb", "convert", path, "-o", str(tmp_path / "a.trace")],
+    ]  # fmt: skip
+    for command in commands:
+        assert main([*command, "--assume-alike"]) == 0, command
+        out = capsys.readouterr().out
+        assert not out or "rank 0 stands for the 3 ranks" in " ".join(out.split()), command
+        if command[0] != "show":
+            assert main(command) == 2
+            assert "--assume-alike" in capsys.readouterr().err
+    assert main(["compare", "stencil2d", "ibm-sp2", "--assume-alike"]) == 2
+    assert "is no recorded run" in capsys.readouterr().err
+
+
+def test_a_profile_is_read_where_the_graph_of_its_run_lies_beside_it(tmp_path):
+    profile(tmp_path / "kineto_0.json", [event("kernel", "gemm", 5, 90)])
+    (tmp_path / "et_0.json").write_text('{"schema": "1.1.0", "pid": 3, "nodes": []}')
+    trace = read_trace(tmp_path)
+    assert trace.ends.tolist() == [90.0]
+    assert trace.about["files that are no traces"] == "et_0.json"
 
 
 def test_a_run_of_a_billion_ranks_is_refused(tmp_path):

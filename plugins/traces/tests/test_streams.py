@@ -57,7 +57,10 @@ def test_a_collective_is_begun_beside_computation_and_waited_for_where_it_is_nee
     assert trace.events.times[:4, START].tolist() == [100_000, 300_000, 300_000, 310_000]
     workload = Registry().workload(tmp_path / "c.0.json")
     _, notes = program(workload, query(workload))
-    assert any("4 nonblocking collectives are timed where they are begun" in n for n in notes)
+    assert any(
+        "4 nonblocking collectives are timed where they are begun; what is computed" in n
+        for n in notes
+    )
     lone = tmp_path / "lone"
     lone.mkdir()
     (lone / "c.0.json.gz").write_bytes(
@@ -164,3 +167,22 @@ def test_streams_take_as_long_as_a_plain_simulation_says(steps):
     copies = [attrs.evolve(step, ended=[*step.ended], begun=[*step.begun]) for step in steps]
     trace = trace_of(Schedule("a case", (copies,)))
     assert trace.ends.tolist() == [simulated(steps)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"workload_graph": [{"Id": 1e400, "NodeType": 4}]}',
+        '{"workload_graph": [{"Id": 1, "NodeType": 4, "runtime": 1e400}]}',
+        '{"workload_graph": [{"Id": 1, "NodeType": 4, "data_deps": 3}]}',
+        '{"workload_graph": ' + "[" * 100_000,
+        '{"workload_graph": [{"Id": 1, "NodeType": 5, "comm_size": 1, "comm_dst": 1000000000}]}',
+        '{"workload_graph": [{"Id": 1, "NodeType": 4}',
+    ],
+)
+def test_hostile_graphs_are_one_sentence(tmp_path, text):
+    path = tmp_path / "c.0.json"
+    path.write_text(text)
+    with pytest.raises(FileError, match=r"c\.0\.json") as error:
+        read_trace(path)
+    assert len(str(error.value)) < 500

@@ -9,11 +9,12 @@ import attrs
 import typer
 
 from parcast.api import Registry
-from parcast.cli.options import Json, Machine, Mapping, Seed, Setting, Workload
+from parcast.cli.options import AssumeAlike, Json, Machine, Mapping, Seed, Setting, Workload
 from parcast.cli.output import print_json, print_table, print_text
 from parcast.cli.progress import show_progress
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError
+from parcast.files import assuming_alike
 from parcast.model.query import Status, is_lower_bound
 from parcast.quantities.units import format_seconds
 from parcast.results.row import plain
@@ -40,6 +41,7 @@ def advise(
     mapping: Mapping = "block",
     settings: Setting = None,
     seed: Seed = 0,
+    assume_alike: AssumeAlike = False,
     every: Annotated[
         bool, typer.Option("--every", help="Run every solver that can answer; may take minutes.")
     ] = False,
@@ -56,6 +58,7 @@ def advise(
     from parcast.analysis.improvements import improvements
 
     registry: Registry = context.obj
+    context.with_resource(assuming_alike(assume_alike))
     values = dict(map(split_assignment, settings or ()))
     with show_progress() as tell:
         candidates = advise(

@@ -13,7 +13,7 @@ import attrs
 import typer
 
 from parcast.api import Registry
-from parcast.cli.options import Json, Setting, complete_any_name
+from parcast.cli.options import AssumeAlike, Json, Setting, complete_any_name
 from parcast.cli.output import (
     output_option,
     print_json,
@@ -23,6 +23,7 @@ from parcast.cli.output import (
 )
 from parcast.comparison.settings import Settings, split_assignment
 from parcast.errors import ParcastError, UnknownNameError, did_you_mean
+from parcast.files import assuming_alike
 from parcast.files.datasets import read_dataset
 from parcast.html import flatten
 from parcast.model.dataset import Dataset
@@ -167,6 +168,7 @@ def show(
         int | None, typer.Option("-p", help="Show what a program does with so many processes.")
     ] = None,
     setting: Setting = None,
+    assume_alike: AssumeAlike = False,
     json: Json = False,
     output: Annotated[
         Path | None, output_option("Draw a machine's network: .svg, .png, .pdf or .dot.")
@@ -174,6 +176,7 @@ def show(
 ) -> None:
     """Show what a workload, machine, solver, part or kind is: numbers, sources, keys."""
     registry: Registry = context.obj
+    context.with_resource(assuming_alike(assume_alike))
     entry = registry.solvers.get(name) or registry.families.get(name)
     tables = [_table(entry) for entry in _table_entries(registry, name)]
     if entry is not None or (tables and name not in {*registry.machines, *registry.workloads}):

@@ -86,6 +86,12 @@ OverSettings = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of solvers that draw random numbers.", min=0)]
+AssumeAlike = Annotated[
+    bool,
+    typer.Option(
+        "--assume-alike", help="Take ranks of a profile without a file for the like of the first."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Output = Annotated[Path | None, output_option("Write a file; its suffix is the format.")]
 Uncertainty = Annotated[

@@ -14,6 +14,7 @@ import typer
 from parcast.api import Registry
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.options import (
+    AssumeAlike,
     Disks,
     JobPlacement,
     Json,
@@ -43,6 +44,7 @@ from parcast.cli.progress import show_progress
 from parcast.comparison.jobs import split_text
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError, ParcastError, UncertaintyError, UnitError
+from parcast.files import assuming_alike
 from parcast.model.query import Status
 from parcast.quantities.formulas import Unit, parse_quantity
 from parcast.quantities.ranges import parse_numbers
@@ -74,6 +76,7 @@ def compare(
     settings: Setting = None,
     over: OverSettings = None,
     seed: Seed = 0,
+    assume_alike: AssumeAlike = False,
     measured: Annotated[
         Path | None, typer.Option(help="Measured times: .csv, or Extra-P's .json or .jsonl.")
     ] = None,
@@ -116,6 +119,7 @@ def compare(
     its fewest processes; the error is over the measured time.
     """
     registry: Registry = context.obj
+    context.with_resource(assuming_alike(assume_alike))
     limit = math.inf if tolerance is None else largest_error(tolerance, measured)
     check_output(registry, output)
     if explain and (over or sweep):
@@ -201,11 +205,13 @@ def predict(
     placement: JobPlacement = None,
     settings: Setting = None,
     seed: Seed = 0,
+    assume_alike: AssumeAlike = False,
     uncertainty: Uncertainty = 0,
     json: Json = False,
 ) -> int:
     """Predict by one solver and show all details."""
     registry: Registry = context.obj
+    context.with_resource(assuming_alike(assume_alike))
     question = _question(p, d, mapping, placement, settings, seed)
     results = _compare(
         registry, workload, machine, solvers=solver, uncertainty=uncertainty, **question

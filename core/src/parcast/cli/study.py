@@ -13,7 +13,7 @@ import typer
 
 from parcast.api import Registry
 from parcast.cli.measuring import check_errors, largest_error
-from parcast.cli.options import Json, Output
+from parcast.cli.options import AssumeAlike, Json, Output
 from parcast.cli.output import (
     check_output,
     print_json,
@@ -24,6 +24,7 @@ from parcast.cli.output import (
 )
 from parcast.cli.progress import show_progress
 from parcast.errors import ParcastError
+from parcast.files import assuming_alike
 from parcast.model.query import Status
 from parcast.quantities.units import format_seconds
 from parcast.results.results import Results
@@ -51,6 +52,7 @@ def study(
     tolerance: Annotated[
         str | None, typer.Option(help="Exit with 1 where an error is larger, such as 10%.")
     ] = None,
+    assume_alike: AssumeAlike = False,
     json: Json = False,
     output: Output = None,
 ) -> int:
@@ -61,6 +63,7 @@ def study(
     from parcast.study import read_study
 
     registry: Registry = context.obj
+    context.with_resource(assuming_alike(assume_alike))
     if cache is not None and no_cache:
         raise ParcastError("--cache and --no-cache exclude each other; give one of them")
     check_output(registry, output)

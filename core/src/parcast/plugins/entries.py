@@ -151,13 +151,15 @@ class Reader:
     With a ``mark`` it reads only those files in whose first 64 KiB this regular expression is
     found: others may be tables, or another reader's. With the suffix ``""`` it reads files of
     suffixes that nobody else reads, and folders and patterns such as ``run-*.json``, of which the
-    mark is searched for in the names of their files, one a line.
+    mark is searched for in the names of their files, one a line. One that is ``alike`` can take
+    ranks that have no file for the like of others, where `parcast.files.assumes_alike` says so.
     """
 
     suffix: str
     target: str
     summary: str
     mark: str = attrs.field(default="", kw_only=True)
+    alike: bool = attrs.field(default=False, kw_only=True)
     api: int = attrs.field(default=API, kw_only=True)
 
     @property

@@ -31,6 +31,12 @@ class CollectiveName(StrEnum):
 
 
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace of a run.")]
+AssumeAlike = Annotated[
+    bool,
+    typer.Option(
+        "--assume-alike", help="Take ranks of a profile without a file for the like of the first."
+    ),
+]
 Texts = list[str] | None
 RecordedOn = Annotated[
     str | None, typer.Option("--recorded-on", help="The machine that the run was recorded on.")

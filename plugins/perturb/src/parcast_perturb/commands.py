@@ -10,6 +10,7 @@ import typer
 
 from parcast.cli import output_option
 from parcast_perturb.command_options import (
+    AssumeAlike,
     CollectiveName,
     Collectives,
     Eager,
@@ -68,6 +69,7 @@ def run(
     compute_noise: ComputeNoise = None,
     remove_noise: RemoveNoise = False,
     perturbation: InFile = None,
+    assume_alike: AssumeAlike = False,
     recorded: RecordedOn = None,
     machine: TimedOn = None,
     overhead: Overhead = None,
@@ -90,7 +92,9 @@ def run(
         compute_noise=compute_noise or (), remove_noise=remove_noise,
     )  # fmt: skip
     background = MachineOptions(machine=machine, recorded=recorded, overhead=overhead, eager=eager)
-    change, traced = _read(context, file, options, background, perturbation)
+    change, traced = _read(
+        context, file, options, background, perturbation, assume_alike=assume_alike
+    )
     semantics = Semantics(rules=rules.value, collectives=collectives.value)
     names = _policies(traced, policy, semantics, from_file=perturbation is not None)
     answer = forecast(
@@ -106,6 +110,8 @@ def _read(
     options: PerturbationOptions,
     background: MachineOptions,
     perturbation: Path | None,
+    *,
+    assume_alike: bool,
 ) -> tuple[Perturbation, TracedRun]:
     """Return what is added, by options or by a file, and the run with what is then known of it."""
     import attrs
@@ -114,7 +120,7 @@ def _read(
     from parcast_perturb.perturbation_file import read_perturbation
     from parcast_perturb.traced_run import read_run
 
-    traced = read_run(context.obj, file, background)
+    traced = read_run(context.obj, file, background, assume_alike=assume_alike)
     if perturbation is not None:
         change, recorded = read_perturbation(perturbation, options, background)
         return change, attrs.evolve(traced, recorded=recorded)
@@ -167,10 +173,7 @@ def save(
     file: TraceFile,
     *,
     output: Annotated[Path, output_option("The new file: NAME.trace.")],
-    assume_alike: Annotated[
-        bool,
-        typer.Option(help="Take ranks without a file for the like of the first (Kineto)."),
-    ] = False,
+    assume_alike: AssumeAlike = False,
 ) -> None:
     """Write a trace as columns, which load at once and need little memory."""
     from parcast.files import check_file
@@ -188,6 +191,7 @@ def latency(
     most: Annotated[
         str | None, typer.Option(help="The largest added latency; by default 10 % of the run.")
     ] = None,
+    assume_alike: AssumeAlike = False,
     recorded: RecordedOn = None,
     machine: TimedOn = None,
     overhead: Overhead = None,
@@ -204,7 +208,7 @@ def latency(
     from parcast_perturb.traced_run import read_run
 
     background = MachineOptions(machine=machine, recorded=recorded, overhead=overhead, eager=eager)
-    traced = read_run(context.obj, file, background).without_noise()
+    traced = read_run(context.obj, file, background, assume_alike=assume_alike).without_noise()
     trace = traced.trace
     policy = policies(trace, traced.recorded, "auto", Semantics())[0]
     largest = ticks(trace, most) if most is not None else 0.1 * float(makespans(trace)[0])
@@ -212,7 +216,8 @@ def latency(
     if as_json:
         typer.echo(json.dumps(curve_json(trace, curve, policy), allow_nan=False))
     else:
-        typer.echo("\n".join(curve_lines(trace, curve, policy, traced.notes)))
+        notes = (*trace.notes, *traced.notes)
+        typer.echo("\n".join(curve_lines(trace, curve, policy, notes)))
 
 
 def sweep(
@@ -222,6 +227,7 @@ def sweep(
     of: Annotated[SweepField, typer.Option(help="What is added.")] = SweepField.latency,
     to: Annotated[str, typer.Option(help="The largest addition.")],
     steps: Annotated[int, typer.Option(min=1, max=10_000, help="How many steps from 0.")] = 7,
+    assume_alike: AssumeAlike = False,
     recorded: RecordedOn = None,
     machine: TimedOn = None,
     overhead: Overhead = None,
@@ -236,7 +242,7 @@ def sweep(
     from parcast_perturb.traced_run import read_run
 
     background = MachineOptions(machine=machine, recorded=recorded, overhead=overhead, eager=eager)
-    traced = read_run(context.obj, file, background).without_noise()
+    traced = read_run(context.obj, file, background, assume_alike=assume_alike).without_noise()
     values = [ticks(traced.trace, to) * step / steps for step in range(steps + 1)]
     answer = forecast(
         traced.trace, swept(of.value, values), traced.recorded, Semantics(),

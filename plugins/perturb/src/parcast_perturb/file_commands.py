@@ -10,6 +10,7 @@ import typer
 
 from parcast.cli import output_option
 from parcast_perturb.command_options import (
+    AssumeAlike,
     Eager,
     Json,
     Overhead,
@@ -39,6 +40,7 @@ def convert(
     file: TraceFile,
     *,
     output: Output,
+    assume_alike: AssumeAlike = False,
     machine: TimedOn = None,
     latency: Annotated[Texts, typer.Option(help="Added to every message, in a picture.")] = None,
     per_byte: Annotated[Texts, typer.Option(help="Added for every byte, in a picture.")] = None,
@@ -64,7 +66,7 @@ def convert(
     if not picture and (options != PerturbationOptions() or (eager, overhead) != (None, None)):
         raise ParcastError(f"{output}: only a picture shows a perturbation (X{_PICTURE})")
     background = MachineOptions(machine=machine, overhead=overhead, eager=eager)
-    traced = read_run(context.obj, file, background)
+    traced = read_run(context.obj, file, background, assume_alike=assume_alike)
     if picture:
         notes = traced.notes + _picture(traced, options, output, seed)
     else:
@@ -103,6 +105,7 @@ def graph(
     file: TraceFile,
     *,
     output: Output,
+    assume_alike: AssumeAlike = False,
 ) -> None:
     """Draw the message graph of a small trace: X.svg, .png, .pdf, .dot or .graphml."""
     from parcast.files import check_file
@@ -110,7 +113,7 @@ def graph(
     from parcast_perturb.graph import SUFFIXES, write
 
     check_file(output, "a graph", SUFFIXES)
-    write(read_trace(file), output)
+    write(read_trace(file, assume_alike=assume_alike), output)
 
 
 def replay(

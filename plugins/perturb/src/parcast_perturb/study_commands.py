@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parcast_perturb.command_options import Eager, Json, Overhead, RecordedOn, TimedOn, TraceFile
+from parcast_perturb.command_options import (
+    AssumeAlike,
+    Eager,
+    Json,
+    Overhead,
+    RecordedOn,
+    TimedOn,
+    TraceFile,
+)
 
 if TYPE_CHECKING:
     from parcast_perturb.perturbation import Recorded
@@ -32,6 +40,7 @@ def slowest(
     context: typer.Context,
     file: TraceFile,
     *,
+    assume_alike: AssumeAlike = False,
     recorded: RecordedOn = None,
     machine: TimedOn = None,
     overhead: Overhead = None,
@@ -44,7 +53,7 @@ def slowest(
     from parcast_perturb.traced_run import read_run
 
     background = MachineOptions(machine=machine, recorded=recorded, overhead=overhead, eager=eager)
-    traced = read_run(context.obj, file, background).without_noise()
+    traced = read_run(context.obj, file, background, assume_alike=assume_alike).without_noise()
     trace, known, policy, notes = _compared(traced)
     cost = slowness(trace, known, policy)
     if as_json:
@@ -61,7 +70,7 @@ def _compared(traced: TracedRun) -> tuple[Trace, Recorded, str, tuple[str, ...]]
     from parcast_perturb.report import in_words
     from parcast_perturb.traced_run import OWN_COST
 
-    trace, recorded, notes = traced.trace, traced.recorded, traced.notes
+    trace, recorded, notes = traced.trace, traced.recorded, (*traced.trace.notes, *traced.notes)
     clock = on_one_clock(trace)
     if clock is None or trace.modeled:
         return trace, recorded, policies(trace, recorded, "auto", Semantics())[0], notes

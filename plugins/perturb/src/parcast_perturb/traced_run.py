@@ -69,7 +69,9 @@ class TracedRun:
         return self
 
 
-def read_run(registry: Registry, file: Path, options: MachineOptions) -> TracedRun:
+def read_run(
+    registry: Registry, file: Path, options: MachineOptions, *, assume_alike: bool = False
+) -> TracedRun:
     """Return the run in a trace, timed on a machine if one is named.
 
     Parameters
@@ -80,13 +82,15 @@ def read_run(registry: Registry, file: Path, options: MachineOptions) -> TracedR
         A trace.
     options
         What is known of its machine.
+    assume_alike
+        Whether ranks without a file did what the first that has one did.
 
     Raises
     ------
     ParcastError
         If the trace cannot be read or timed, or two options contradict each other.
     """
-    trace = read_trace(file)
+    trace = read_trace(file, assume_alike=assume_alike)
     if options.machine is None:
         return _recorded_run(registry, trace, options)
     contradicting = {"--recorded-on": options.recorded, "--overhead": options.overhead,

@@ -48,7 +48,7 @@ def parcast_kinds() -> Iterator[KindEntry]:
 def parcast_readers() -> Iterator[Reader]:
     """Add the formats that no other workload has."""
     for suffix, (summary, mark) in _READ.items():
-        yield Reader(suffix, "parcast_traces.workload:read", summary, mark=mark)
+        yield Reader(suffix, "parcast_traces.workload:read", summary, mark=mark, alike=True)
 
 
 @hookimpl

@@ -18,10 +18,20 @@ class TraceError(ParcastError):
         super().__init__(f"{where}: {name}: {sentence}" if where else f"{name}: {sentence}")
         self.name = name
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go to another process as it is."""
+        return _rebuilt, (self.name, self.args)
+
+
+def _rebuilt(name: str, args: tuple[Any, ...]) -> TraceError:
+    error = TraceError(name, "")
+    error.args = args
+    return error
+
 
 class MissingRanksError(FileError, UnsupportedError):
     """Ranks of a run that have no file; ``about`` are the facts of those that have one."""
 
-    def __init__(self, sentence: str, about: Mapping[str, Any]) -> None:
+    def __init__(self, sentence: str, about: Mapping[str, Any] | None = None) -> None:
         super().__init__(sentence)
-        self.about = about
+        self.about = about or {}

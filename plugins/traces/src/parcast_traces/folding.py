@@ -63,6 +63,8 @@ class Table:
     tag: Ints
     root: Ints
     group: Ints  #: the communicator of a collective of some ranks; `NONE` for all others
+    beside: Ints  #: of what elapses: beside the collective before it (-1), after it (1), or none
+    pace: tuple[float, float]  #: seconds of a message, and of each of its bytes
     wait: Ints  #: a wait, rising, once for each request that it waits for
     request: Ints  #: the operation that made it
 
@@ -151,7 +153,8 @@ class _Folding:
 
     def __init__(self, table: Table, items: Ints) -> None:
         self.table, self.items = table, items
-        self.values = _coded(*(getattr(table, name) for name in _COLUMNS))
+        overlaps = (table.beside,) if table.beside.any() else ()
+        self.values = _coded(*(getattr(table, name) for name in _COLUMNS), *overlaps)
         self.waits = np.searchsorted(table.wait, table.offsets)
         ranks_by_calls: dict[tuple[bytes, bytes], list[int]] = defaultdict(list)
         for rank in range(table.size):
@@ -263,6 +266,9 @@ class _Folding:
             for name, c in _ARGUMENTS.get(op, {}).items()
         }
         arguments.update(_FIXED.get(op, {}))
+        if op == "elapse" and table.beside[rows].any():
+            arguments["beside"] = self._column(table.beside[rows])
+            arguments["pace"] = table.pace
         if op in COLLECTIVES:
             group = int(table.group[rows[0]])
             arguments["color"] = None if group == NONE else group

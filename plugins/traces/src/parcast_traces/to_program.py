@@ -115,7 +115,7 @@ def program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]
     if not trace.timed and trace.tick is not None:  # work at speed 1, in seconds
         gaps = gaps / np.repeat(place(query).speed, np.diff(offsets))
     starts = np.array([], np.int64) if content.starts is None else content.starts
-    table, later = _table(trace, gaps, inside, starts)
+    table, later = _table(trace, gaps, inside, starts, _pace(query))
     sites = tuple(Site(name) for name in trace.sites)
     members = [group.tolist() for group in trace.communicators]
     converted = Program(None, folded(table, sites, trace.where, members))
@@ -154,13 +154,13 @@ def _overlap_notes(later: tuple[int, str]) -> Iterator[str]:
     count, place = later
     if count:
         yield (
-            f"{count:,} nonblocking collectives are timed where they are {place}, without "
-            "overlap: times may be too high"
+            f"{count:,} nonblocking collectives are timed where they are {place}; what is computed "
+            "beside them goes on between their messages, in turns: times may be too high"
         )
 
 
 def _table(
-    trace: Trace, gaps: Floats, inside: Floats, starts: Ints
+    trace: Trace, gaps: Floats, inside: Floats, starts: Ints, pace: tuple[float, float]
 ) -> tuple[Table, tuple[int, str]]:
     """Return the operations, how many were nonblocking collectives, and where these are now."""
     whole = trace.events.whole
@@ -199,10 +199,46 @@ def _table(
             [gaps[row], inside[row]],
             trace.events.times[row, BYTES],
         ),
+        beside=_beside(trace, (at, row, turn), waits[together], opened[together], early=early),
+        pace=pace,
         wait=place_of[waits[~together]],
         request=place_of[opened[~together]],
         **_ends(trace, row, turn >= _LATE),
     ), (int(together.sum()), "begun" if early else "waited for")
+
+
+def _beside(
+    trace: Trace, table: tuple[Ints, Ints, Ints], waits: Ints, opened: Ints, *, early: bool
+) -> Ints:
+    """Return which gaps are beside the collective next to them, before it (-1) or after it (1).
+
+    That is a gap between where a collective is begun and where it is waited for.
+    """
+    at, row, turn = table
+    beside = np.zeros(len(at), np.int64)
+    if trace.tick is None or not len(waits):
+        return beside
+    until = np.full(trace.count, -1)
+    until[opened] = waits
+    gap = turn == _TURNS[0]
+    own = np.arange(len(at))
+    if early:  # the collective stands before
+        near = np.maximum.accumulate(np.where(gap, -1, own))
+    else:
+        near = np.minimum.accumulate(np.where(gap, len(at), own)[::-1])[::-1]
+    rank = trace.events.rank_of(at)
+    lanes = np.flatnonzero(gap & (near >= 0) & (near < len(at)))
+    mates = near[lanes]
+    between = (row[mates] < at[lanes]) & (at[lanes] <= until[row[mates]])
+    fits = between & (turn[mates] == _LATE) & (rank[mates] == rank[lanes])
+    beside[lanes[fits]] = -1 if early else 1
+    return beside
+
+
+def _pace(query: Query) -> tuple[float, float]:
+    """Return the seconds of a message by itself, and of each of its bytes."""
+    network = query.machine.network
+    return network.startup or 0.0, 1 / network.bandwidth if network.bandwidth else 0.0
 
 
 def _may_block(trace: Trace, waits: Ints, opened: Ints) -> bool:

@@ -9,6 +9,7 @@ import attrs
 
 from parcast import Query, Workload
 from parcast.errors import InvalidPointError
+from parcast.files import assumes_alike
 from parcast_traces.describing import described
 from parcast_traces.errors import MissingRanksError
 from parcast_traces.trace.columns import Floats, Ints, Trace
@@ -98,7 +99,7 @@ def read(path: Path) -> Workload:
     from parcast_traces.readers import read_trace
 
     try:
-        return workload(read_trace(path), path)
+        return workload(read_trace(path, assume_alike=assumes_alike()), path)
     except MissingRanksError as error:
         return Workload(
             name=path.stem,

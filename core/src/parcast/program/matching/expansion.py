@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import InvalidPointError
+from parcast.program.matching.beside import Beside, beside, interleaved
 from parcast.program.matching.buffering import buffered
 from parcast.program.matching.collectives import (
     Algorithms,
@@ -38,7 +39,8 @@ class Arrival:
 
 
 _POSTED = ("isend", "irecv")
-_ACCESSES = ("read", "write")
+#: What is no message, among the steps of a collective.
+_UNTAGGED = ("read", "write", "elapse")
 
 #: The arrivals that make one collective of all processes, or the one block of its groups.
 Collective = tuple[Arrival, ...]
@@ -252,8 +254,9 @@ def expand(
     calls = find_collectives(unrolled) if calls is None else calls
     if not calls:
         return unrolled
-    expansion = _Expansion(unrolled, algorithms)
-    replaced: dict[int, list[Block]] = {}
+    meanwhile = beside(unrolled, {arrival.ordinal for call in calls for arrival in call})
+    expansion = _Expansion(unrolled, algorithms, meanwhile)
+    replaced: dict[int, list[Block]] = dict(meanwhile.left)
     for call in calls:
         for ordinal, blocks in expansion.of(call):
             replaced.setdefault(ordinal, []).extend(blocks)
@@ -287,6 +290,7 @@ class _Expansion:
 
     unrolled: Unrolled
     algorithms: Mapping[str, str]
+    meanwhile: Beside
     tag: int = 0
     step_lists: dict[Any, list[list[Step]]] = attrs.field(factory=dict)
     accesses: dict[Any, list[list[Step]]] = attrs.field(factory=dict)
@@ -346,13 +350,16 @@ class _Expansion:
         return _of_each(call, steps(op, self.algorithms, _groups(call), amount, root))
 
     def _blocks(self, arrival: Arrival, messages: Sequence[Step], tag: int) -> list[Block]:
+        seconds = self.meanwhile.seconds.get(arrival.ordinal)
+        if seconds is not None:
+            messages = interleaved(messages, arrival.ranks, seconds, self.meanwhile.pace)
         places = {id(step): place for place, step in enumerate(messages) if step.op in _POSTED}
         return [
             Block(
                 arrival.block.site,
                 step.op,
                 None if len(step.ranks) == self.unrolled.size else step.ranks,
-                step.arguments if step.op in _ACCESSES else {**step.arguments, "tag": tag},
+                step.arguments if step.op in _UNTAGGED else {**step.arguments, "tag": tag},
                 tuple(_requests(step, place, places)),
             )
             for place, step in enumerate(messages)

@@ -36,7 +36,8 @@ class Block:
 
     ``arguments`` holds numbers as columns (``dst``, ``src``, ``bytes``, ``tag``, ``flops``,
     ``seconds``, ``root``, ``color``) and, as they stand in the source, ``file``,
-    ``collective`` and a region's ``name``; ``color`` may be None and ``src`` may be `ANY`.
+    ``collective`` and a region's ``name``; of ``elapse`` also ``beside``, which collective next to
+    it goes on meanwhile, and the ``pace`` of messages. ``color`` may be None and ``src`` `ANY`.
     Peers are within 0 .. size - 1, tags and roots are not negative (an expanded collective
     has negative tags), amounts are finite and not negative. Columns are shared between
     blocks: never write into one.

@@ -90,7 +90,7 @@ def _nodes(file: Path) -> Iterator[Mapping[str, Any]]:
         yield from source(file)
     except OSError as error:
         raise FileError(f"{file} cannot be read: {error.strerror}") from None
-    except (MalformedError, struct.error, ValueError) as error:
+    except (MalformedError, struct.error, ValueError, OverflowError) as error:
         raise FileError(f"{file} is no execution trace of Chakra: {shorten(error)}") from None
     except (KeyError, TypeError, AttributeError, RecursionError):
         raise FileError(

@@ -25,6 +25,9 @@ class Format:
     several: bool = attrs.field(default=False, kw_only=True)  #: its reader takes several files
     ranks_inside: bool = attrs.field(default=False, kw_only=True)
     """Its files say their ranks, so that names count only where they do beyond doubt."""
+    untimed: bool = attrs.field(
+        default=False, kw_only=True
+    )  #: beside another format it is left out
     most: int = attrs.field(default=_MOST_PARTS, kw_only=True)  #: bytes of a file, unpacked
 
     def begins(self, beginning: bytes) -> bool:
@@ -56,7 +59,7 @@ FORMATS: tuple[Format, ...] = (
            mark=rb'\A\s*\{.*(?:"type"\s*:\s*"\w+_NODE"|"workload_graph"\s*:)'
                 rb"|\A.{1,2}(?:\x0a[\x03-\x10]\d+\.[\d.]+|[\x10\x12].\x0a\x06schema)"),
     Format("execution graph of PyTorch", f"{_READERS}.pytorch_graph:read", several=True,
-           most=_MOST_WHOLE, mark=rb'\A\s*\{\s*"schema"\s*:\s*"\d'),
+           untimed=True, most=_MOST_WHOLE, mark=rb'\A\s*\{\s*"schema"\s*:\s*"\d'),
     Format("profiler of PyTorch (Kineto)", f"{_READERS}.kineto:read", several=True,
            ranks_inside=True,
            mark=rb'\A\s*\{.*"(?:traceEvents|distributedInfo|deviceProperties)"\s*:'

@@ -108,4 +108,4 @@ def _by_difference(path: Path, files: Sequence[Path]) -> dict[int, Path]:
         if len(by_rank) == len(files):
             return by_rank
     raise FileError(f"{path}: the names of its {len(files)} files do not say their ranks; call "
-                    "them run-0, run-1 and so on")  # fmt: skip
+                    "them run-0, run-1 and so on, or give one of them")  # fmt: skip

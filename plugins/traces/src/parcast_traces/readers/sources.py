@@ -122,6 +122,8 @@ class Sources:
                 groups[file_format].append(file)
         if not groups:
             raise FileError(f"{path} has {len(files):,} files, and none is of a trace")
+        for kind in [kind for kind in groups if kind.untimed and len(groups) > 1]:
+            skipped += [self.named(file.name) for file in groups.pop(kind)]
         if len(groups) > 1:
             kinds = "; ".join(f"{own[0].name} ({kind.name})" for kind, own in groups.items())
             raise FileError(f"{path} has traces of several formats: {kinds}. Give one of them")

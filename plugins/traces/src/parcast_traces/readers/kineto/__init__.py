@@ -16,7 +16,7 @@ if it says them beyond doubt.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ import attrs
 from parcast_traces.errors import MissingRanksError
 from parcast_traces.readers.kineto.calls import Call, Calls
 from parcast_traces.readers.kineto.facts import facts_of
-from parcast_traces.readers.kineto.profile import scan
+from parcast_traces.readers.kineto.profile import Profile, scan
 from parcast_traces.readers.kineto.ranks import by_rank, group_of, missing_ranks, world_size
 from parcast_traces.readers.kineto.timeline import Timeline, alike, timeline
 from parcast_traces.readers.rank_files import files_beside
@@ -60,12 +60,19 @@ def read(path: Path, files: Sequence[Path] = (), *, assume_alike: bool = False) 
     notes: dict[str, None] = {}
     profiles = [scan(file) for file in files or files_beside(path, sure=True)]
     numbered = by_rank(profiles, path, sought=not files)
+    if len(numbered) < len(profiles):
+        notes["files beside it with such a name are left out: nothing says that they are of one "
+              "run"] = None  # fmt: skip
     calls = {rank: Calls(profile, notes) for rank, profile in numbered.items()}
     timelines = alike({rank: timeline(numbered[rank], c.all()) for rank, c in calls.items()})
     size = world_size(numbered, (own.size for own in calls.values()), path)
     about = facts_of(list(numbered.values()))
+    exchanges = _own_exchanges(numbered.values())
+    if exchanges:
+        notes[exchanges] = None
     if not any(own.calls for own in timelines.values()):
-        notes["no communication is recorded: all time is computation"] = None
+        notes["no communication is recorded: all time is computation" if not exchanges else
+              "no collective is recorded: all time is computation"] = None  # fmt: skip
         if size is not None and len(timelines) < size:
             notes[f"the run had {size} ranks; these are {len(timelines)} of them"] = None
         timelines = dict(enumerate(timelines[rank] for rank in sorted(timelines)))
@@ -87,6 +94,19 @@ def read(path: Path, files: Sequence[Path] = (), *, assume_alike: bool = False) 
         _record(recorder, timelines[source], source, path)
     trace = recording.trace(tick=1e-6, notes=tuple(notes))
     return attrs.evolve(trace, about=about)
+
+
+def _own_exchanges(profiles: Iterable[Profile]) -> str:
+    """Return what to say of kernels that communicate without a library, "" of none."""
+    count, taken, names = 0, 0, dict[str, None]()
+    for profile in profiles:
+        for name, (kernels, ns) in profile.own_exchange.items():
+            count, taken, names[name] = count + kernels, taken + ns, None
+    if not count:
+        return ""
+    shown = ", ".join(list(names)[:3])
+    return (f"{count:,} kernels, {taken / 1e9:.6g} s, communicate without NCCL ({shown}), and "
+            "nothing says how much: they take as long as recorded on any machine")  # fmt: skip
 
 
 def _alone(own: Timeline, path: Path, about: Mapping[str, Any]) -> Trace:

@@ -33,6 +33,10 @@ _UNNAMED = (
     "kernels of NCCL whose call nothing names are taken for what their names say; SendRecv for "
     "alltoall"
 )
+_EARLY = (
+    "{:,} kernels of NCCL, {:.6g} s, were launched before the profile began, and nothing says what "
+    "they do: they count as computation"
+)
 _BYTELESS = "operations of {} whose bytes are not recorded count as 0 bytes"
 _KERNEL = re.compile(
     r"(AllReduce|AllGather|ReduceScatter|Broadcast|Reduce|SendRecv|AllToAll)", re.IGNORECASE
@@ -89,6 +93,11 @@ class Calls:
             If one does not say what it did.
         """
         profile = self.profile
+        early = [spell for spell in profile.devices if self._is_early(spell)]
+        profile.take_for_work(early)
+        if early:
+            seconds = sum(spell.end - spell.start for spell in early) / 1e9
+            self.notes[_EARLY.format(len(early), seconds)] = None
         ours = [spell for spell in profile.operations if not spell.name.startswith("nccl:")]
         if not profile.devices:
             launches = [spell for spell in profile.operations if spell.name.startswith("nccl:")]
@@ -106,6 +115,12 @@ class Calls:
             else:
                 calls[key] = self._call(spell, host)
         return _with_streams(sorted(calls.values(), key=lambda call: (call.start, call.end)))
+
+    def _is_early(self, spell: Spell) -> bool:
+        """Tell whether nothing says what a kernel does, as the file begins after its launch."""
+        known = "Collective name" in spell.args or _KERNEL.search(spell.name)
+        launches = self.profile.launches
+        return bool(launches) and not known and spell.args.get("correlation") not in launches
 
     def _host(self, spell: Spell) -> Spell:
         """Return the operation of the host that launched a kernel, or what there is."""

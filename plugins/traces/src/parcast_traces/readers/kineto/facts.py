@@ -16,7 +16,7 @@ _OF_RUN = ("backend", "nccl_version")
 #: What is read: all else is skipped.
 _READ = ("kernels", "copies", "fills", "kernels that communicate", "operations that communicate",
          "host operations", "user_annotation", "gpu_user_annotation", "cuda_runtime",
-         "cuda_driver", "hip_runtime", "xpu_runtime")  # fmt: skip
+         "cuda_driver", "hip_runtime", "xpu_runtime", "runtime")  # fmt: skip
 _MOST_STREAMS = 24
 _STEP = "ProfilerStep"
 
@@ -43,8 +43,9 @@ def facts_of(profiles: Sequence[Profile]) -> Mapping[str, Any]:
         facts["busy"] = streams
     steps = [span for p in profiles for span in p.annotations.get(None, ()) if span.name == _STEP]
     if steps:
-        mean = sum(span.end - span.start for span in steps) / len(steps)
-        facts["steps"] = f"{len(steps)}, {mean / 1e9:.6g} s each"
+        lasted = sorted((span.end - span.start) / 1e9 for span in steps)
+        mean = sum(lasted) / len(lasted)
+        facts["steps"] = f"{len(steps)}, {mean:.6g} s each, {lasted[0]:.6g} to {lasted[-1]:.6g} s"
     skipped = {kind: _amount(counts[kind], taken[kind]) for kind in counts if kind not in _READ}
     facts["skipped"] = dict(sorted(skipped.items())) or "nothing"
     if untimed := sum(profile.untimed for profile in profiles):

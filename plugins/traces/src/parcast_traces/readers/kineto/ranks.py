@@ -23,7 +23,7 @@ def by_rank(profiles: Sequence[Profile], path: Path, *, sought: bool) -> dict[in
     path
         The file that the user named.
     sought
-        Whether the others were found beside it; if they are of other runs, it stands alone.
+        Whether the others were found beside it; it stands alone unless they are surely of one run.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def by_rank(profiles: Sequence[Profile], path: Path, *, sought: bool) -> dict[in
     if len(profiles) == 1:
         return {ranks[0] or 0: profiles[0]}
     numbered = {rank: p for rank, p in zip(ranks, profiles, strict=True) if rank is not None}
-    if len(numbered) == len(profiles):
+    if len(numbered) == len(profiles) and not (sought and any(map(_apart, profiles))):
         return numbered
     if sought:
         own = next(profile for profile in profiles if profile.file == path)
@@ -45,6 +45,11 @@ def by_rank(profiles: Sequence[Profile], path: Path, *, sought: bool) -> dict[in
     twice = next(rank for rank in ranks if ranks.count(rank) > 1)
     first, second, *_ = (p.file for p, r in zip(profiles, ranks, strict=True) if r == twice)
     raise FileError(f"{first} and {second.name} are both of rank {twice}; give those of one run")
+
+
+def _apart(profile: Profile) -> bool:
+    """Tell whether nothing but its name says that a file is of one of several ranks."""
+    return not (profile.info or profile.devices or profile.operations)
 
 
 def _rank(profile: Profile) -> int | None:
@@ -87,8 +92,8 @@ def world_size(
 def missing_ranks(path: Path, ranks: Iterable[int], size: int | None) -> str:
     """Return what is wrong with a run some of whose ranks have no file, "" if all have one."""
     present = set(ranks)
-    alike = ("give the files of all ranks, or take the others for the like of it: "
-             "parcast perturb save FILE --assume-alike -o run.trace")  # fmt: skip
+    alike = ("give the files of all ranks, or add --assume-alike, which takes the others for the "
+             "like of it")  # fmt: skip
     if size is None and len(present) == 1:
         return f"{path}: the rank communicates, and no other rank's file is here; {alike}"
     all_ranks = range(size if size is not None else max(present) + 1)
