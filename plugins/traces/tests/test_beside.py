@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 
 import numpy as np
@@ -14,7 +13,7 @@ from parcast.program.matching import algorithms, groups
 from parcast.program.matching.beside import interleaved
 from parcast.program.matching.collectives import steps
 
-CASES = int(os.environ.get("PARCAST_PROGRAMS", "12"))
+CASES = cases(12)
 
 MACHINE = """
 name = "plain"
