@@ -12,6 +12,7 @@ from parcast import Registry
 from parcast.program.matching import algorithms, groups
 from parcast.program.matching.beside import interleaved
 from parcast.program.matching.collectives import steps
+from parcast.testing import cases
 
 CASES = cases(12)
 
