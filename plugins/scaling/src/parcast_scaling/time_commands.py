@@ -82,24 +82,27 @@ def show_forecast(
     if wanted.worth_measuring:
         goal = max(*sizes, 2 * largest)
         proposals = propose(runs, goal, wanted.worth_measuring, work=work, seed=wanted.seed)
-    curve_of_work = (
-        isoefficiency(runs, sizes, wanted.efficiency, seed=wanted.seed) if times.varies else ()
+    by_work = (
+        isoefficiency(runs, sizes, wanted.efficiency, seed=wanted.seed) if times.varies else None
     )
+    needed = by_work.needed if by_work else ()
     if json:
         print_json({
             **answer.to_dict(),
-            "isoefficiency": [attrs.asdict(size) for size in curve_of_work],
+            "isoefficiency": [attrs.asdict(size) for size in needed],
             "left_out": [attrs.asdict(run) for run in left_out],
             "worth_measuring": [attrs.asdict(proposal) for proposal in proposals],
         })  # fmt: skip
     else:
         _print_forecast(answer, times.counts, left_out)
-        _print_work(curve_of_work, wanted.efficiency)
+        _print_work(needed, wanted.efficiency)
         _print_proposals(proposals, max(sizes))
     if output is not None:
         from parcast_scaling.plot import page
 
-        write_text(output, page(answer, times.counts, left_out))
+        write_text(
+            output, page(answer, times.counts, left_out, by_work.surface if by_work else None)
+        )
     return 0
 
 
