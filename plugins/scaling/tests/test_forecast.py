@@ -12,7 +12,7 @@ from parcast_scaling import predict
 from parcast_scaling.discrepancy import Observed
 from parcast_scaling.evidence import infer
 from parcast_scaling.forecast import forecast
-from parcast_scaling.mechanisms import BINDING, CONTENTION, MECHANISMS, WORK
+from parcast_scaling.mechanisms import CONTENTION, MECHANISMS, WORK, binding
 from parcast_scaling.prior import Prior
 from parcast_scaling.times import Run, as_runs, check, observe
 
@@ -129,9 +129,9 @@ def test_drift_is_conditioned_on_what_was_measured():
 
 
 def test_every_term_binds_as_one_kind():
-    terms = sorted(index for several in BINDING.values() for index in several)
+    terms = sorted(index for several in binding(MECHANISMS).values() for index in several)
     assert terms == list(range(len(MECHANISMS)))
-    assert BINDING[WORK] == (0,)
+    assert binding(MECHANISMS)[WORK] == (0,)
 
 
 def test_repeats_are_known_better_than_single_runs():

@@ -23,7 +23,8 @@ def scaling(
         list[str],
         typer.Argument(
             help="A table of p and times, with repeats, or Extra-P's or sacct's file; or a .csv "
-            "file of p and amounts; or traces of one code at several p."
+            "file of p and amounts; or traces of one code at several p. A program or traces beside "
+            "a table of times propose terms of the time."
         ),
     ],
     p: Annotated[
@@ -66,7 +67,7 @@ def scaling(
     field knows of scaling. Columns flops, memory_bytes, messages, bytes, io_bytes, parallel, cycles
     and bursts of others become those of a phase, as formulas of p.
     """
-    times = _times(runs)
+    times, sources = _times_and_sources(runs)
     if times is None:
         _refuse_options(runs, to=to, weak=weak, worth_measuring=worth_measuring)
         from parcast_scaling.amount_commands import find_formulas
@@ -78,6 +79,7 @@ def scaling(
         p=p,
         to=to,
         machine=on,
+        sources=sources,
         hold_out=hold_out,
         weak=weak,
         efficiency=efficiency,
@@ -104,7 +106,7 @@ def walltime(
     """Find the time limit to ask for: a quantile of the run time, and what more costs."""
     from parcast_scaling.time_commands import show_walltime
 
-    times = _times([history])
+    times, _ = _times_and_sources([history])
     if times is None:
         raise ParcastError(
             f"--history {history}: it has no column of times; give sacct's table, or a table of p "
@@ -113,10 +115,17 @@ def walltime(
     return show_walltime(times, p, quantile, seed=seed, json=json)
 
 
-def _times(runs: list[str]) -> Times | None:
+def _times_and_sources(runs: list[str]) -> tuple[Times | None, tuple[str, ...]]:
+    """Return the table of times, and what stands beside it: a program, or traces."""
     from parcast_scaling.reading import read_times
 
-    return read_times(runs[0]) if len(runs) == 1 else None
+    tables = {run: times for run in runs if (times := read_times(run)) is not None}
+    if len(tables) > 1:
+        raise ParcastError(
+            f"{' and '.join(tables)} are two tables of times; write all runs into one of them"
+        )
+    sources = tuple(run for run in runs if run not in tables)
+    return next(iter(tables.values()), None), sources
 
 
 def _refuse_options(runs: list[str], *, to: int | None, weak: bool, worth_measuring: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import TYPE_CHECKING, Any
 
 from parcast.quantities import format_seconds
@@ -14,15 +14,12 @@ from parcast_report.style import BELOW, CASING, INK, ON_BLUE, SERIES, log2_axis,
 from parcast_report.svg import point_out
 from parcast_scaling.forecast import Band, Forecast
 from parcast_scaling.isoefficiency import Surface
-from parcast_scaling.mechanisms import BINDING
+from parcast_scaling.mechanisms import MECHANISMS
 from parcast_scaling.times import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-#: A color for each kind of part that may bind.
-_COLORS = dict(zip(BINDING, SERIES, strict=False))
 
 #: Lines of equal efficiency on the surface.
 _EFFICIENCIES = (0.3, 0.5, 0.7, 0.9)
@@ -94,8 +91,8 @@ def _draw_curve(
     axes = figure.subplots()
     p = [band.p for band in answer.bands]
     for low, high, alpha in (("low90", "high90", 0.15), ("low50", "high50", 0.25)):
-        ends = ([getattr(band, end) for band in answer.bands] for end in (low, high))
-        axes.fill_between(p, *ends, color=SERIES[0], alpha=alpha, linewidth=0)
+        lower, upper = ([getattr(band, end) for band in answer.bands] for end in (low, high))
+        axes.fill_between(p, lower, upper, color=SERIES[0], alpha=alpha, linewidth=0)
     _draw_knee(axes, answer, max(p))
     _draw_medians(axes, answer.bands)
     for runs, fill, label in ((answer.runs, INK, "measured"), (left_out, "none", "left out")):
@@ -114,13 +111,16 @@ def _draw_curve(
 
 def _draw_medians(axes: Axes, bands: Sequence[Band]) -> None:
     """Draw the medians in the color of what takes most."""
+    fixed = [term.binds for term in MECHANISMS]  # the same color on every page
+    kinds = dict.fromkeys([*fixed, *(band.binds for band in bands)])
+    colors = dict(zip(kinds, cycle(SERIES), strict=False))
     for before, band in pairwise(bands):
         ends = (before.p, band.p), (before.median, band.median)
-        axes.plot(*ends, color=_COLORS[band.binds], zorder=3)
+        axes.plot(*ends, color=colors[band.binds], zorder=3)
     for kind in dict.fromkeys(band.binds for band in bands):
-        axes.plot([], [], "o-", color=_COLORS[kind], label=kind)
+        axes.plot([], [], "o-", color=colors[kind], label=kind)
     for band in bands:
-        color = _COLORS[band.binds]
+        color = colors[band.binds]
         (dot,) = axes.plot(band.p, band.median, "o", color=color, markersize=7, alpha=0.6)
         point_out(
             dot,

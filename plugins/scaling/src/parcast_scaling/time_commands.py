@@ -18,6 +18,7 @@ from parcast_scaling.forecast import Band, Forecast, forecast
 from parcast_scaling.isoefficiency import NeededWork, isoefficiency
 from parcast_scaling.limits import machine_bound
 from parcast_scaling.mechanisms import Floats
+from parcast_scaling.prior import Prior
 from parcast_scaling.reading import Times
 from parcast_scaling.times import Run
 from parcast_scaling.walltime import Limit, Walltime
@@ -39,6 +40,7 @@ class Wanted:
     p: str | None
     to: int | None
     machine: str | None
+    sources: tuple[str, ...]  #: programs or traces that propose terms
     hold_out: str | None
     weak: bool
     efficiency: float
@@ -68,6 +70,7 @@ def show_forecast(
     runs, left_out = _held_out(times, wanted.hold_out)
     largest = max(run.p for run in runs)
     sizes = _sizes(runs, left_out, wanted)
+    prior = _prior(registry, times, wanted, [*sizes, *(run.p for run in runs)])
     answer = forecast(
         runs,
         sizes,
@@ -75,13 +78,16 @@ def show_forecast(
         target=wanted.efficiency,
         where=times.where,
         seed=wanted.seed,
-        bound=machine_bound(registry, times, wanted.machine),
+        bound=None if wanted.sources else machine_bound(registry, times, wanted.machine),
+        prior=prior,
     )
     answer = attrs.evolve(answer, remarks=(*times.remarks, *answer.remarks))
     proposals: tuple[Proposal, ...] = ()
     if wanted.worth_measuring:
         goal = max(*sizes, 2 * largest)
-        proposals = propose(runs, goal, wanted.worth_measuring, work=work, seed=wanted.seed)
+        proposals = propose(
+            runs, goal, wanted.worth_measuring, work=work, seed=wanted.seed, prior=prior
+        )
     by_work = (
         isoefficiency(runs, sizes, wanted.efficiency, seed=wanted.seed) if times.varies else None
     )
@@ -115,6 +121,24 @@ def _with_work(times: Times, wanted: Wanted) -> tuple[Times, Work]:
         return times, Work(1.0)
     runs = tuple(attrs.evolve(run, n=run.p) for run in times.runs)
     return attrs.evolve(times, runs=runs), Work(1.0, 1.0)
+
+
+def _prior(
+    registry: Registry, times: Times, wanted: Wanted, sizes: Sequence[float]
+) -> Prior | None:
+    """Return the prior with the terms that programs or traces propose."""
+    if not wanted.sources:
+        return None
+    names = ", ".join(wanted.sources)
+    if wanted.machine is None:
+        raise ParcastError(f"{names}: terms are proposed for a machine; name it by --on")
+    if times.varies or wanted.weak:
+        raise ParcastError(
+            f"{names}: terms are proposed for one problem; leave out --weak and column n"
+        )
+    from parcast_scaling.proposed import with_proposed
+
+    return Prior(terms=with_proposed(registry, wanted.sources, wanted.machine, sizes))
 
 
 def _held_out(times: Times, hold_out: str | None) -> tuple[list[Run], list[Run]]:
