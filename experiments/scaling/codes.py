@@ -89,7 +89,7 @@ def coverage(count: int) -> str:
     shares = ", ".join(f"{100 * inside[p] / count:.1f} % at {p:g}" for p in wanted)
     return (
         f"{count} codes: new medians in the 90 % band: {shares}; the right bottleneck in "
-        f"{100 * right / count:.0f} %, and in {sure_right} of the {sure} where it is stated with a "
+        f"{100 * right / count:.1f} %, and in {sure_right} of the {sure} where it is stated with a "
         "probability of 70 % or more"
     )
 

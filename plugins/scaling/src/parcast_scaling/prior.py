@@ -27,12 +27,12 @@ class Prior:
     drift_spread: float = 1.4  #: of its logarithm
     drift_of_noise: float = 0.2  #: which part of one run's noise adds to it
     shift: float = 0.7  #: how much larger drift is where nothing is divided work, in its spread
-    roughness: float = 0.75  #: the drift over d doublings is as d to this power
+    roughness: float = 0.5  #: the drift over d doublings is as d to this power
     divided_spread: float = 0.02  #: of the divided work's exponent about 1
-    crowded: float = 0.7  #: median of the contention's exponent
-    crowded_spread: float = 0.3  #: of its logarithm
-    jump: float = 0.04  #: chance of a jump upwards in each doubling
-    jump_size: float = 0.4  #: its standard deviation, of the logarithm
+    crowded: float = 0.6  #: median of the contention's exponent
+    crowded_spread: float = 0.25  #: of its logarithm
+    jump: float = 0.6  #: jumps upwards in each doubling, before any is measured
+    jump_size: float = 0.3  #: its standard deviation, of the logarithm
     terms: tuple[Mechanism, ...] = MECHANISMS  #: divided work first, contention last
 
     @property
