@@ -54,6 +54,15 @@ def scaling(
         int, typer.Option(min=0, max=9, help="So many runs that narrow the answer most per "
                           "node-hour.")
     ] = 0,
+    measure: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Measure them: what runs the code at {p} and prints "
+                     "its time last. Each is added to the table before the next is proposed."),
+    ] = None,
+    measure_to: Annotated[
+        int | None, typer.Option(min=1, metavar="P", help="The largest p that can be measured; "
+                                 "half of the largest that is predicted if not given."),
+    ] = None,
     seed: Seed = 2026,
     json: Json = False,
     output: Annotated[
@@ -69,7 +78,7 @@ def scaling(
     """
     times, sources = _times_and_sources(runs)
     if times is None:
-        _refuse_options(runs, to=to, weak=weak, worth_measuring=worth_measuring)
+        _refuse_options(runs, to=to, weak=weak, worth_measuring=worth_measuring, measure=measure)
         from parcast_scaling.amount_commands import find_formulas
 
         return find_formulas(context, runs, p=p, on=on, hold_out=hold_out, json=json, output=output)
@@ -84,6 +93,8 @@ def scaling(
         weak=weak,
         efficiency=efficiency,
         worth_measuring=worth_measuring,
+        measure=measure,
+        measure_to=measure_to,
         seed=seed,
     )
     return show_forecast(context.obj, times, wanted, json=json, output=output)
@@ -104,7 +115,7 @@ def walltime(
     json: Json = False,
 ) -> int:
     """Find the time limit to ask for: a quantile of the run time, and what more costs."""
-    from parcast_scaling.time_commands import show_walltime
+    from parcast_scaling.walltime_commands import show_walltime
 
     times, _ = _times_and_sources([history])
     if times is None:
@@ -128,8 +139,15 @@ def _times_and_sources(runs: list[str]) -> tuple[Times | None, tuple[str, ...]]:
     return next(iter(tables.values()), None), sources
 
 
-def _refuse_options(runs: list[str], *, to: int | None, weak: bool, worth_measuring: int) -> None:
-    options = {"--to": to is not None, "--weak": weak, "--worth-measuring": worth_measuring > 0}
+def _refuse_options(
+    runs: list[str], *, to: int | None, weak: bool, worth_measuring: int, measure: str | None
+) -> None:
+    options = {
+        "--to": to is not None,
+        "--weak": weak,
+        "--worth-measuring": worth_measuring > 0,
+        "--measure": measure is not None,
+    }
     for name, present in options.items():
         if present:
             raise ParcastError(

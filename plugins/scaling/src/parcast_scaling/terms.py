@@ -242,7 +242,7 @@ def _held_out_errors(
     held_out = np.sqrt(np.mean((residuals / (1 - leverage)) ** 2, axis=1))
     if len(apart) == 0:
         return errors
-    far = np.stack([_rows(*hypotheses[index], reach) for index in apart])
+    far = np.stack([_rows(*hypotheses[int(index)], reach) for index in apart])
     lowest = np.einsum("hpc,hc->hp", far, solved / norms[apart]).min(axis=1)
     errors[apart] = np.where(lowest >= _ZERO, held_out, np.inf)
     return errors
