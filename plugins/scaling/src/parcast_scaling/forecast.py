@@ -14,7 +14,7 @@ from parcast_scaling.curves import SEED, Bound, Curves, curves
 from parcast_scaling.discrepancy import Observed
 from parcast_scaling.mechanisms import WORK, Floats
 from parcast_scaling.prior import Prior
-from parcast_scaling.times import Run, as_runs, check, observe
+from parcast_scaling.times import Run, as_runs, check, doubtful_steps, observe
 
 #: A doubling of p that makes the rate less than this many times higher is past the knee.
 _WORTH = 0.5  #: as a power of 2: sqrt(2)
@@ -148,7 +148,7 @@ def forecast(
         knee=knee(_columns(drawn, slice(len(sizes), None))),
         noise=observed.noise,
         misfit=misfit,
-        remarks=_remarks(observed, misfit, curve),
+        remarks=(*doubtful_steps(runs), *_remarks(observed, misfit, curve)),
     )
 
 

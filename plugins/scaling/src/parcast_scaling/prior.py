@@ -29,8 +29,8 @@ class Prior:
     shift: float = 0.7  #: how much larger drift is where nothing is divided work, in its spread
     roughness: float = 0.5  #: the drift over d doublings is as d to this power
     divided_spread: float = 0.02  #: of the divided work's exponent about 1
-    crowded: float = 0.6  #: median of the contention's exponent
-    crowded_spread: float = 0.25  #: of its logarithm
+    crowded: float = 0.7  #: median of the contention's exponent
+    crowded_spread: float = 0.3  #: of its logarithm
     jump: float = 0.6  #: jumps upwards in each doubling, before any is measured
     jump_size: float = 0.3  #: its standard deviation, of the logarithm
     terms: tuple[Mechanism, ...] = MECHANISMS  #: divided work first, contention last
@@ -66,8 +66,10 @@ class Prior:
         """
         count = len(particles)
         kind = rng.choice(len(_STEPS), count, p=_STEPS)
+        sizes = particles.sizes.copy()
+        comes = np.flatnonzero((kind == 1) | (kind == 2))
         # sizes of absent terms are drawn anew: nothing measured is about them
-        sizes = np.where(particles.has, particles.sizes, self._sizes(count, rng))
+        sizes[comes] = np.where(particles.has[comes], sizes[comes], self._sizes(len(comes), rng))
         present, absent = _any_of(particles.has, rng), _any_of(~particles.has, rng)
         step = _Step(particles.has.copy(), sizes, present, absent)
         ratio = self._walk(step, kind == 0, rng)
@@ -83,9 +85,12 @@ class Prior:
         ratio += _normal_ratio(
             np.log(particles.crowded), np.log(crowded), np.log(self.crowded), self.crowded_spread
         )
-        everywhere = np.ones(count)  # drawn as for divided work alone, which the ratio corrects
-        level = np.where(kind == 5, self._levels(everywhere, rng), particles.level)
-        ratio += self._drift_logs(particles.level, everywhere) - self._drift_logs(level, everywhere)
+        anew = np.flatnonzero(kind == 5)
+        level = particles.level.copy()
+        # drawn as for divided work alone, which the ratio corrects
+        level[anew] = self._levels(np.ones(len(anew)), rng)
+        alone = self._node_logs(np.ones(1))[0]
+        ratio += alone[particles.level % len(_NODES)] - alone[level % len(_NODES)]
         none = ~step.has.any(axis=1)
         step.has[none, 0] = True
         ratio += self._drift_logs(level, shares(step.has, step.sizes)[:, 0])
