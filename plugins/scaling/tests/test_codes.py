@@ -19,7 +19,7 @@ from parcast_scaling.isoefficiency import isoefficiency
 from parcast_scaling.times import Run, observe
 
 FILE = Path(__file__).parents[3] / "experiments" / "scaling" / "codes.py"
-COUNT = int(os.environ.get("PARCAST_CODES", "10"))
+COUNT = int(os.environ.get("PARCAST_CODES", "5"))
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from parcast_scaling.times import Run, observe
 _TRIED = 2.0 ** np.arange(-6, 6.01, 0.125)
 
 #: Points of the surface along each axis.
-_STEPS = 24
+_STEPS = 16
 
 
 @attrs.frozen(kw_only=True)
