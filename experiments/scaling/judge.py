@@ -16,6 +16,7 @@ import math
 import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from statistics import median
 
@@ -64,6 +65,7 @@ def questions(series: Series) -> Iterator[Question]:
                 yield Question(series=series, known=known, asked=size)
 
 
+@cache  # a question is of two groups
 def by_parcast(question: Question) -> Answer:
     """Return the band of this project."""
     points = [(size.p, seconds, size.n) for size in question.known for seconds in size.seconds]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 
+import numpy as np
 import pytest
 
 from parcast import Query, Registry, cli
 from parcast.comparison.lowering import lower
 from parcast.program.matching.expansion import is_collective
+from parcast_scaling.mechanisms import MECHANISMS
+from parcast_scaling.proposed import with_proposed
 from parcast_traces.writers import write_trace
 
 REGISTRY = Registry()
@@ -95,6 +99,35 @@ def test_a_ring_is_known_from_three_archives_and_predicted_at_four_times_as_many
     assert made.bytes == pytest.approx(true.bytes * true.bursts, rel=1e-9)
     # the first product comes before the first call, and times are in whole ns
     assert made.serial == pytest.approx(true.serial * true.bursts * 31 / 32, rel=0.1)
+
+
+def test_traces_beside_times_propose_their_amounts_as_terms(run, tmp_path):
+    for p in (4, 16, 64):
+        lines = "\n".join(actions(query("stencil2d", p, n=96, steps=10)))
+        (tmp_path / f"run-{p}.tit").write_text(lines + "\n")
+    seconds = {p: 4 / p + 0.02 * (40 - 40 / p**0.5) for p in (4, 16, 64)}  # by its messages
+    rows = "".join(f"{p},{time}\n" for p, time in seconds.items())
+    (tmp_path / "t.csv").write_text("p,time\n" + rows)
+    files = ["t.csv", *(f"run-{p}.tit" for p in seconds)]
+    code, out, _ = run(*files, "--on", "old.toml", "-p", "256", "--json")
+    assert code == 0
+    (band,) = json.loads(out)["bands"]
+    assert band["low90"] < 4 / 256 + 0.02 * 37.5 < band["high90"]
+    terms = with_proposed(REGISTRY, files[1:], "old.toml", [4, 256])
+    proposed = {term.name: term.values for term in terms if term not in MECHANISMS}
+    assert set(proposed) == {"flops", "messages", "bytes", "messages of allreduce"}
+    p, n = np.array([8.0, 256]), np.ones(2)
+    assert proposed["messages"](p, n) == pytest.approx(40 - 40 / p**0.5, rel=1e-6)
+    assert proposed["messages of allreduce"](p, n) == pytest.approx(np.log2(p), rel=1e-6)
+    assert "t.csv and u.csv are two tables" in refusal(run, tmp_path, "t.csv", "u.csv")
+    assert "name it by --on" in refusal(run, tmp_path, *files)
+
+
+def refusal(run, tmp_path, *arguments):
+    (tmp_path / "u.csv").write_text((tmp_path / "t.csv").read_text())
+    code, out, told = run(*arguments)
+    assert (code, out, told.count("\n")) == (2, "", 1)
+    return told
 
 
 @pytest.mark.parametrize(

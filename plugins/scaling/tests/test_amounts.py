@@ -11,7 +11,7 @@ import pytest
 from parcast.cli import app as command
 from parcast.errors import FileError
 from parcast_scaling import scaling
-from parcast_scaling.terms import TERMS, fit_terms
+from parcast_scaling.terms import TERMS, _held_out_errors, fit_terms
 
 #: Class A, per process and time step, counted in NPB 3.3-MPI BT; bytes of faces and solves.
 BTIO = """p,messages,bytes
@@ -56,6 +56,24 @@ def test_the_held_out_error_is_that_of_refits_without_each_point():
     made = fit_terms(constant=True, terms=(term,), p=p, amounts=amounts)
     assert made.held_out == pytest.approx(np.sqrt(np.mean(np.square(missed))))
     assert made.largest_out == pytest.approx(missed[-1])
+
+
+def test_held_out_errors_of_all_at_once_are_those_of_each():
+    rng = np.random.default_rng(8)
+    p = np.array([4.0, 8, 16, 32, 64])
+    reach = np.geomspace(4, 256, 64)
+    for amounts in (6 * p**0.5, rng.uniform(1, 2, 5), np.array([0, 0, 1.0, 2, 3])):
+        chosen = rng.choice(len(TERMS), (40, 2), replace=True)
+        pairs = [(False, (TERMS[a], TERMS[b])) for a, b in chosen]  # a pair may be one term twice
+        pairs += [(True, (TERMS[a],)) for a, _ in chosen]
+        errors = _held_out_errors(pairs, p, amounts, reach)
+        for (constant, terms), error in zip(pairs, errors, strict=True):
+            fit = fit_terms(constant, terms, p, amounts)
+            if fit is None or (fit.rows(reach) @ fit.coefficients).min() < -1e-12:
+                assert error == np.inf
+            else:
+                assert error == pytest.approx(fit.held_out, rel=1e-6, abs=1e-12)
+    assert _held_out_errors([(False, (TERMS[0], TERMS[0]))], p, p, reach) == np.inf
 
 
 def test_three_points_of_a_power_reach_1024():

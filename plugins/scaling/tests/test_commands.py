@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from html.parser import HTMLParser
+import math
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from parcast.cli import app as command
+from parcast_scaling.isoefficiency import isoefficiency
 from parcast_scaling.times import Run
 from parcast_scaling.walltime import walltime
 from parcast_scaling.worth import worth_measuring
@@ -79,32 +81,43 @@ def test_flat_times_are_past_their_knee_unless_the_work_grows(run):
     assert "--weak" not in weak
 
 
-class _Numbers(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.tags, self.titles, self.open = [], [], ""
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.open = tag
-
-    def handle_data(self, data):
-        if self.open == "title":
-            self.titles.append(data)
+def _page(text):
+    """Return how many pictures a page has, and what it says where a reader points."""
+    return text.count("<svg"), re.findall("<title>([^<]*)", text)
 
 
 def test_the_plot_is_one_page_with_hover_that_needs_no_network(run):
-    code, _, err = run("scaling", "t.csv", "--to", "128", "-o", "t.html")
+    code, _, err = run("scaling", "t.csv", "--to", "128", "--hold-out", "8", "-o", "t.html")
     assert (code, err) == (0, "")
     text = Path("t.html").read_text()
-    page = _Numbers()
-    page.feed(text)
-    assert page.tags.count("svg") == 1
-    assert page.tags.count("polygon") == 2  # both bands
-    assert sum(title.startswith("measured at p=") for title in page.titles) == 8
-    assert sum("binds (" in title for title in page.titles) == 6
-    assert any(title.startswith("knee at ") for title in page.titles)
-    assert "http" not in text
+    pictures, notes = _page(text)
+    assert pictures == 1
+    assert sum(note.startswith("measured at p=") for note in notes) == 6
+    assert sum(note.startswith("left out at p=8") for note in notes) == 2
+    assert sum("binds (" in note for note in notes) == 6
+    assert sum(note.startswith("knee at ") for note in notes) == 2  # the line, and its range
+    assert not re.search(r"(src|href)=.http", text)
+
+
+def test_p_and_work_are_a_surface_with_lines_of_equal_efficiency(run):
+    """Of t = n/p + 0.05 log2(p) an efficiency is that of n/p over t."""
+
+    def time(p, n):
+        return n / p + 0.05 * math.log2(p)
+
+    sizes = [(p, n) for p in (2, 4, 8, 16, 32) for n in (1, 4)]
+    Path("n.csv").write_text("p,n,time\n" + "".join(f"{p},{n},{time(p, n)}\n" for p, n in sizes))
+    code, _, err = run("scaling", "n.csv", "--to", "64", "-o", "n.html")
+    assert (code, err) == (0, "")
+    pictures, notes = _page(Path("n.html").read_text())
+    assert pictures == 2
+    assert sum("n=4" in note for note in notes) == 5
+    runs = [Run(p, time(p, n), n) for p, n in sizes]
+    surface = isoefficiency(runs, [64], 0.5, seed=1).surface
+    p, n = np.meshgrid(surface.p, surface.n)
+    true = n / p + 0.05 * np.log2(p)
+    assert surface.seconds == pytest.approx(true, rel=0.2)
+    assert surface.efficiency == pytest.approx(n / p / true * 2 * time(2, 1), abs=0.15)
 
 
 @pytest.mark.parametrize(
@@ -192,9 +205,9 @@ def test_too_few_jobs_tell_no_limit(run):
 
 
 def test_what_is_worth_measuring_narrows_the_band():
-    runs = [Run(p, 100 / p + 1) for p in (2, 4, 8, 16)]
-    first, second = worth_measuring(runs, 128, 2, seed=1)
+    runs = [Run(p, 100 / p + 1) for p in (4, 8, 16)]
+    first, second = worth_measuring(runs, 64, 2, seed=1)
     assert first.after < first.before
-    assert first.p <= 64
+    assert first.p <= 32
     assert second.before == pytest.approx(first.after, rel=0.35)
     assert first.cost == pytest.approx(first.p * first.seconds / 3600)

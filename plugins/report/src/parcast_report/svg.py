@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from parcast_report.style import DRAWING, FAINT, INK, RC, SERIES
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
 #: Which variable of the style sheet stands for which color.
@@ -24,8 +25,16 @@ _NAMES = {color.lower(): name for color, name in VARIABLES.items()}
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "{http://www.w3.org/1999/xlink}href"
 
+#: Starts the id of an artist that says something where a reader points at it.
+_NOTE = "note "
+
 #: Families of nearly the same widths, so that labels fit wherever the page is read.
 _FONTS = ["DejaVu Sans", "Verdana", "sans-serif"]
+
+
+def point_out(artist: Artist, note: str) -> None:
+    """Have a page say this where a reader points at an artist."""
+    artist.set_gid(_NOTE + note)
 
 
 def embedded(draw: Callable[[Figure], None], key: str, description: str) -> str:
@@ -70,7 +79,7 @@ def _for_page(text: str, key: str, description: str) -> str:
     for child in [element for element in root if element.tag == f"{{{_SVG}}}metadata"]:
         root.remove(child)
     used = set(re.findall(r"#([\w.-]+)", " ".join(_references(root))))
-    for element in root.iter():
+    for element in list(root.iter()):
         _adapt(element, key, used)
     for name in ("width", "height"):
         root.attrib.pop(name, None)
@@ -83,10 +92,15 @@ def _references(root: Any) -> list[str]:
 
 
 def _adapt(element: Any, key: str, used: set[str]) -> None:
-    """Rename ids and colors of one element; ids that nothing refers to go."""
+    """Rename ids and colors of one element; ids that nothing refers to go, notes are titles."""
     attributes = element.attrib
-    if (identifier := attributes.pop("id", None)) in used:
+    identifier = attributes.pop("id", "")
+    if identifier in used:
         attributes["id"] = f"{key}-{identifier}"
+    elif identifier.startswith(_NOTE):
+        title = element.makeelement(f"{{{_SVG}}}title", {})
+        title.text = identifier.removeprefix(_NOTE)
+        element.insert(0, title)
     if (href := attributes.pop(_XLINK, None)) is not None:
         attributes["href"] = f"#{key}-{href.removeprefix('#')}"
     if "clip-path" in attributes:

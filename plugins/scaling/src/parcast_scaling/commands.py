@@ -23,7 +23,8 @@ def scaling(
         list[str],
         typer.Argument(
             help="A table of p and times, with repeats, or Extra-P's or sacct's file; or a .csv "
-            "file of p and amounts; or traces of one code at several p."
+            "file of p and amounts; or traces of one code at several p. A program or traces beside "
+            "a table of times propose terms of the time."
         ),
     ],
     p: Annotated[
@@ -53,6 +54,15 @@ def scaling(
         int, typer.Option(min=0, max=9, help="So many runs that narrow the answer most per "
                           "node-hour.")
     ] = 0,
+    measure: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Measure them: what runs the code at {p} and prints "
+                     "its time last. Each is added to the table before the next is proposed."),
+    ] = None,
+    measure_to: Annotated[
+        int | None, typer.Option(min=1, metavar="P", help="The largest p that can be measured; "
+                                 "half of the largest that is predicted if not given."),
+    ] = None,
     seed: Seed = 2026,
     json: Json = False,
     output: Annotated[
@@ -66,13 +76,13 @@ def scaling(
     field knows of scaling. Columns flops, memory_bytes, messages, bytes, io_bytes, parallel, cycles
     and bursts of others become those of a phase, as formulas of p.
     """
-    times = _times(runs)
-    if len(runs) > 1 and on is None:
+    times, sources = _times_and_sources(runs)
+    if times is None and len(runs) > 1 and on is None:
         from parcast_scaling.reading import read_profiles
 
-        times = read_profiles(context.obj, runs)
+        times, sources = read_profiles(context.obj, runs), ()
     if times is None:
-        _refuse_options(runs, to=to, weak=weak, worth_measuring=worth_measuring)
+        _refuse_options(runs, to=to, weak=weak, worth_measuring=worth_measuring, measure=measure)
         from parcast_scaling.amount_commands import find_formulas
 
         return find_formulas(context, runs, p=p, on=on, hold_out=hold_out, json=json, output=output)
@@ -82,10 +92,13 @@ def scaling(
         p=p,
         to=to,
         machine=on,
+        sources=sources,
         hold_out=hold_out,
         weak=weak,
         efficiency=efficiency,
         worth_measuring=worth_measuring,
+        measure=measure,
+        measure_to=measure_to,
         seed=seed,
     )
     return show_forecast(context.obj, times, wanted, json=json, output=output)
@@ -106,9 +119,9 @@ def walltime(
     json: Json = False,
 ) -> int:
     """Find the time limit to ask for: a quantile of the run time, and what more costs."""
-    from parcast_scaling.time_commands import show_walltime
+    from parcast_scaling.walltime_commands import show_walltime
 
-    times = _times([history])
+    times, _ = _times_and_sources([history])
     if times is None:
         raise ParcastError(
             f"--history {history}: it has no column of times; give sacct's table, or a table of p "
@@ -117,14 +130,28 @@ def walltime(
     return show_walltime(times, p, quantile, seed=seed, json=json)
 
 
-def _times(runs: list[str]) -> Times | None:
+def _times_and_sources(runs: list[str]) -> tuple[Times | None, tuple[str, ...]]:
+    """Return the table of times, and what stands beside it: a program, or traces."""
     from parcast_scaling.reading import read_times
 
-    return read_times(runs[0]) if len(runs) == 1 else None
+    tables = {run: times for run in runs if (times := read_times(run)) is not None}
+    if len(tables) > 1:
+        raise ParcastError(
+            f"{' and '.join(tables)} are two tables of times; write all runs into one of them"
+        )
+    sources = tuple(run for run in runs if run not in tables)
+    return next(iter(tables.values()), None), sources
 
 
-def _refuse_options(runs: list[str], *, to: int | None, weak: bool, worth_measuring: int) -> None:
-    options = {"--to": to is not None, "--weak": weak, "--worth-measuring": worth_measuring > 0}
+def _refuse_options(
+    runs: list[str], *, to: int | None, weak: bool, worth_measuring: int, measure: str | None
+) -> None:
+    options = {
+        "--to": to is not None,
+        "--weak": weak,
+        "--worth-measuring": worth_measuring > 0,
+        "--measure": measure is not None,
+    }
     for name, present in options.items():
         if present:
             raise ParcastError(

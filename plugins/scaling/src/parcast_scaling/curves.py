@@ -9,7 +9,7 @@ import numpy as np
 
 from parcast_scaling.discrepancy import Observed
 from parcast_scaling.evidence import Posterior, infer
-from parcast_scaling.mechanisms import BINDING, Floats
+from parcast_scaling.mechanisms import Floats, binding
 from parcast_scaling.prior import Prior
 
 #: The seed of all draws, where nobody names another.
@@ -29,6 +29,7 @@ class Curves:
     seen: Floats  #: the same as sizes show them that are measured as often as the others
     smooth: Floats  #: the same without the scatter of single sizes
     parts: Floats  #: of each kind of part in the time, shape (draws, points, kinds)
+    kinds: tuple[str, ...]  #: what binds where a kind is the largest
     first: Floats  #: logarithm of the rate per process at the smallest measured size, by draw
 
 
@@ -56,14 +57,16 @@ def curves(
     low = np.log(np.maximum(bound(p, n), 1e-300))[None] if bound is not None else -np.inf
     at, size = observed.p[:1], observed.n[:1]
     start = np.log(posterior.parts(at, size).sum(axis=-1))[:, 0]
-    kinds = np.stack([seconds[..., list(terms)].sum(axis=-1) for terms in BINDING.values()], -1)
+    kinds = binding(prior.terms)
+    by_kind = np.stack([seconds[..., list(terms)].sum(axis=-1) for terms in kinds.values()], -1)
     drawn = Curves(
         p=p,
         n=n,
         logs=np.maximum(logs + drift + scatter, low),
         seen=np.maximum(logs + drift + scatter + noise, low),
         smooth=np.maximum(logs + drift, low),
-        parts=kinds,
+        parts=by_kind,
+        kinds=tuple(kinds),
         first=np.log(size / at) - start,
     )
     return drawn, posterior

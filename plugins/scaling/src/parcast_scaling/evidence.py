@@ -18,10 +18,10 @@ from parcast_scaling.particles import Particles, relative_parts
 from parcast_scaling.prior import Prior
 
 #: Explanations that are followed at once.
-PARTICLES = 3000
+PARTICLES = 2000
 
 #: Moves of all particles at each temperature.
-_MOVES = 6
+_MOVES = 12
 
 
 @attrs.frozen(kw_only=True)
@@ -35,7 +35,9 @@ class Posterior:
 
     def parts(self, p: Floats, n: Floats) -> Floats:
         """Return the seconds of each term, shape (particles, points, terms)."""
-        parts = relative_parts(self.particles, p, n, self.discrepancy.observed.reference)
+        parts = relative_parts(
+            self.particles, self.discrepancy.prior.terms, p, n, self.discrepancy.observed.reference
+        )
         seconds: Floats = np.exp(self.scale)[:, None, None] * parts
         return seconds
 
@@ -46,7 +48,7 @@ class Posterior:
         at one place in each draw.
         """
         observed, prior = self.discrepancy.observed, self.discrepancy.prior
-        residuals = _residuals(self.particles, observed) - self.scale[:, None]
+        residuals = _residuals(self.particles, self.discrepancy) - self.scale[:, None]
         drift = self.discrepancy.drift(residuals, self.particles.level, p, n, rng)
         above = np.maximum(np.log2(p / observed.p.max()), 0)
         place = rng.exponential(1 / prior.jump, len(drift))
@@ -78,7 +80,7 @@ def infer(
     rng
         The same generator gives the same answer.
     particles
-        How many are followed; 3000 where it is not stated.
+        How many are followed; 2000 where it is not stated.
     """
     discrepancy = Discrepancy(observed=observed, prior=prior)
     explanations = prior.draw(particles or PARTICLES, rng)
@@ -93,7 +95,7 @@ def infer(
         explanations, logs = explanations.take(rows), logs[rows]
         for _ in range(_MOVES):
             explanations, logs = _move(explanations, logs, heat, discrepancy, rng)
-    residuals = _residuals(explanations, observed)
+    residuals = _residuals(explanations, discrepancy)
     return Posterior(
         particles=explanations,
         scale=discrepancy.scale(residuals, explanations.level, rng),
@@ -102,15 +104,17 @@ def infer(
     )
 
 
-def _residuals(particles: Particles, observed: Observed) -> Floats:
+def _residuals(particles: Particles, discrepancy: Discrepancy) -> Floats:
     """Return measured less explained logarithms, shape (particles, sizes)."""
-    sums = relative_parts(particles, observed.p, observed.n, observed.reference).sum(axis=-1)
+    observed, terms = discrepancy.observed, discrepancy.prior.terms
+    parts = relative_parts(particles, terms, observed.p, observed.n, observed.reference)
+    sums = parts.sum(axis=-1)
     residuals: Floats = observed.logs[None] - np.log(np.maximum(sums, 1e-300))  # no time at all
     return residuals
 
 
 def _likelihood(particles: Particles, discrepancy: Discrepancy) -> Floats:
-    return discrepancy.likelihood(_residuals(particles, discrepancy.observed), particles.level)
+    return discrepancy.likelihood(_residuals(particles, discrepancy), particles.level)
 
 
 def _next_step(logs: Floats, left: float) -> float:

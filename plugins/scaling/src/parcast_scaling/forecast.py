@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from parcast_scaling.curves import SEED, Bound, Curves, curves
 from parcast_scaling.discrepancy import Observed
-from parcast_scaling.mechanisms import BINDING, WORK, Floats
-from parcast_scaling.times import Run, as_runs, check, observe
+from parcast_scaling.mechanisms import WORK, Floats
+from parcast_scaling.prior import Prior
+from parcast_scaling.times import Run, as_runs, check, doubtful_steps, observe
 
 #: A doubling of p that makes the rate less than this many times higher is past the knee.
 _WORTH = 0.5  #: as a power of 2: sqrt(2)
@@ -105,6 +106,7 @@ def forecast(
     where: str = "the times given",
     seed: int = SEED,
     bound: Bound | None = None,
+    prior: Prior | None = None,
 ) -> Forecast:
     """Return bands at ``p``, the knee up to the largest of them, and what binds.
 
@@ -120,6 +122,8 @@ def forecast(
         The efficiency whose probability is asked.
     bound
         Seconds that the machine needs at least, of p and work.
+    prior
+        What is known before; that of codes in general where it is not stated.
 
     Raises
     ------
@@ -131,7 +135,9 @@ def forecast(
     sizes = np.array(sorted(set(map(float, p))))
     grid = _grid(min(sizes.min(), observed.p.min()), max(sizes.max(), observed.p.max()))
     together = np.concatenate([sizes, grid])
-    drawn, posterior = curves(observed, together, work(together), seed=seed, bound=bound)
+    drawn, posterior = curves(
+        observed, together, work(together), prior=prior, seed=seed, bound=bound
+    )
     curve = _columns(drawn, slice(0, len(sizes)))
     misfit = float(np.median(posterior.scatter()))
     return Forecast(
@@ -142,7 +148,7 @@ def forecast(
         knee=knee(_columns(drawn, slice(len(sizes), None))),
         noise=observed.noise,
         misfit=misfit,
-        remarks=_remarks(observed, misfit, curve),
+        remarks=(*doubtful_steps(runs), *_remarks(observed, misfit, curve)),
     )
 
 
@@ -169,7 +175,7 @@ def bands(drawn: Curves, target: float) -> tuple[Band, ...]:
     levels = np.exp(np.quantile(drawn.seen, [0.05, 0.25, 0.5, 0.75, 0.95], axis=0))
     rate = np.log(drawn.n / drawn.p)[None] - drawn.logs
     efficiency = np.exp(rate - drawn.first[:, None])
-    words = list(BINDING)
+    words = drawn.kinds
     winners = drawn.parts.argmax(axis=-1)
     answers = []
     for index in range(len(drawn.p)):
@@ -228,7 +234,7 @@ def _level(positions: Floats, level: float) -> float | None:
 
 def _binds(drawn: Curves, place: NDArray[np.int64]) -> tuple[str, float]:
     """Return what takes most besides the divided work at each draw's knee."""
-    words = list(BINDING)
+    words = drawn.kinds
     parts = drawn.parts[np.arange(len(place)), place].copy()
     parts[:, words.index(WORK)] = 0
     counts = np.bincount(parts.argmax(axis=1), minlength=len(words))

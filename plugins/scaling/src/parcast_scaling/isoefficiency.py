@@ -15,6 +15,9 @@ from parcast_scaling.times import Run, observe
 #: Work that is tried, relative to that of a process at the largest size: by eighths of a doubling.
 _TRIED = 2.0 ** np.arange(-6, 6.01, 0.125)
 
+#: Points of the surface along each axis.
+_STEPS = 16
+
 
 @attrs.frozen(kw_only=True)
 class NeededWork:
@@ -26,10 +29,28 @@ class NeededWork:
     high90: float | None
 
 
+@attrs.frozen(kw_only=True)
+class Surface:
+    """Medians over p and n, shape (n, p); drift beyond what is measured is left out."""
+
+    p: Floats
+    n: Floats
+    seconds: Floats
+    efficiency: Floats  #: over that at the smallest measured p and its least work
+
+
+@attrs.frozen(kw_only=True)
+class WorkAndSize:
+    """What follows where runs differ in their work n as well as in p."""
+
+    needed: tuple[NeededWork, ...]
+    surface: Surface
+
+
 def isoefficiency(
     runs: Sequence[Run], p: Sequence[float], target: float, *, seed: int
-) -> tuple[NeededWork, ...]:
-    """Return the work that keeps an efficiency at each p.
+) -> WorkAndSize:
+    """Return the work that keeps an efficiency at each p, and the surface over p and n.
 
     The efficiency is of the work per process and second, over that at the smallest measured p and
     its least work. Drift beyond what is measured is left out: it has no known dependence on work.
@@ -47,16 +68,30 @@ def isoefficiency(
     posterior = infer(observed, Prior(), np.random.default_rng(seed))
     at, size = observed.p[:1], observed.n[:1]
     first = size / at / posterior.parts(at, size).sum(axis=-1)
+
+    def seconds(sizes: Floats, work: Floats) -> Floats:
+        drawn: Floats = posterior.parts(sizes, work).sum(axis=-1)
+        return drawn
+
     last_p, last_n = observed.reference
     answers = []
     for each in p:
         work = last_n / last_p * each * _TRIED
-        rate = work / each / posterior.parts(np.full_like(work, each), work).sum(axis=-1)
-        enough = rate / first >= target
+        enough = work / each / seconds(np.full_like(work, each), work) / first >= target
         needed = np.where(enough.any(axis=1), work[enough.argmax(axis=1)], np.inf)
         low, middle, high = (_level(needed, level) for level in (0.05, 0.5, 0.95))
         answers.append(NeededWork(p=float(each), n=middle, low90=low, high90=high))
-    return tuple(answers)
+    sizes = np.geomspace(observed.p.min(), max(*p, last_p), _STEPS)
+    works = np.geomspace(observed.n.min() / 2, 2 * max(observed.n.max(), last_n), _STEPS)
+    columns = [seconds(np.full_like(works, each), works) for each in sizes]
+    rates = [works / each / drawn / first for each, drawn in zip(sizes, columns, strict=True)]
+    surface = Surface(
+        p=sizes,
+        n=works,
+        seconds=np.median(columns, axis=1).T,
+        efficiency=np.median(rates, axis=1).T,
+    )
+    return WorkAndSize(needed=tuple(answers), surface=surface)
 
 
 def _level(needed: Floats, level: float) -> float | None:

@@ -6,7 +6,7 @@ share of the time there. So no term has a unit, and shares of all codes are alik
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import attrs
 import numpy as np
@@ -51,15 +51,17 @@ MECHANISMS = (
     Mechanism("n / p^a", WORK, lambda p, n: n / p, 0.85, 4.0),
     Mechanism("(n/p)^(2/3)", SURFACE, lambda p, n: (n / p) ** (2 / 3), 0.35, 0.6),
     Mechanism("(n/p)^(1/2)", SURFACE, lambda p, n: (n / p) ** 0.5, 0.25, 0.6),
-    Mechanism("1", SERIAL, lambda p, _: np.ones_like(p), 0.6, 0.6),
-    Mechanism("log2(p)", COLLECTIVES, lambda p, _: _depth(p), 0.35, 0.6),
+    Mechanism("1", SERIAL, lambda p, _: np.ones_like(p), 0.5, 0.6),
+    Mechanism("log2(p)", COLLECTIVES, lambda p, _: _depth(p), 0.4, 0.6),
     Mechanism("sqrt(2 ln p)", IMBALANCE, lambda p, _: _largest_of(p), 0.15, 0.6),
     Mechanism("n/p log2(p)", IMBALANCE, lambda p, n: n / p * _depth(p), 0.25, 0.6),
     Mechanism("p^b", CONTENTION, lambda p, _: p, 0.4, 0.4),
 )
 
-#: The terms of each kind, by what binds where they are the largest.
-BINDING = {
-    kind: tuple(index for index, term in enumerate(MECHANISMS) if term.binds == kind)
-    for kind in dict.fromkeys(term.binds for term in MECHANISMS)
-}
+
+def binding(terms: Sequence[Mechanism]) -> dict[str, tuple[int, ...]]:
+    """Return the places of the terms of each kind, by what binds where they are the largest."""
+    return {
+        kind: tuple(index for index, term in enumerate(terms) if term.binds == kind)
+        for kind in dict.fromkeys(term.binds for term in terms)
+    }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast_scaling.mechanisms import MECHANISMS, Floats
+from parcast_scaling.mechanisms import Floats, Mechanism
 
 Bools = NDArray[np.bool_]
 
@@ -60,12 +62,16 @@ def shares(has: Bools, sizes: Floats) -> Floats:
 
 
 def relative_parts(
-    particles: Particles, p: Floats, n: Floats, reference: tuple[float, float]
+    particles: Particles,
+    terms: Sequence[Mechanism],
+    p: Floats,
+    n: Floats,
+    reference: tuple[float, float],
 ) -> Floats:
     """Return each term's part of the time at the reference, shape (particles, points, terms)."""
     at, size = np.array([reference[0]]), np.array([reference[1]])
-    terms = np.stack([m.values(p, n) / m.values(at, size) for m in MECHANISMS], axis=-1)
-    parts = particles.shares()[:, None, :] * terms[None]
+    values = np.stack([term.values(p, n) / term.values(at, size) for term in terms], axis=-1)
+    parts = particles.shares()[:, None, :] * values[None]
     far = np.log(p / reference[0])[None]
     parts[:, :, 0] *= np.exp((1 - particles.divided)[:, None] * far)
     parts[:, :, -1] *= np.exp((particles.crowded - 1)[:, None] * far)

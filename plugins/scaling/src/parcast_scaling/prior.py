@@ -6,13 +6,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast_scaling.mechanisms import MECHANISMS, Floats
+from parcast_scaling.mechanisms import MECHANISMS, Floats, Mechanism
 from parcast_scaling.particles import Bools, Particles, shares
 
-_TERMS = len(MECHANISMS)
-
 #: How often each kind of step is proposed.
-_STEPS = (0.42, 0.18, 0.14, 0.08, 0.06, 0.12)
+_STEPS = (0.34, 0.18, 0.24, 0.06, 0.07, 0.11)
 
 #: Where scatter and drift are tried, in standard deviations of their logarithm.
 _NODES = np.linspace(-2.0, 3.5, 10)
@@ -25,22 +23,31 @@ class Prior:
     scatter: float = 0.02  #: median standard deviation of single sizes about a curve, relative
     scatter_spread: float = 0.9  #: of its logarithm
     noise_part: float = 0.4  #: scatter is at least about this part of one run's noise
-    drift: float = 0.03  #: median standard deviation over one doubling, relative
-    drift_spread: float = 1.0  #: of its logarithm
-    drift_of_noise: float = 0.4  #: which part of one run's noise adds to it
+    drift: float = 0.015  #: median standard deviation over one doubling, relative
+    drift_spread: float = 1.4  #: of its logarithm
+    drift_of_noise: float = 0.2  #: which part of one run's noise adds to it
     shift: float = 0.7  #: how much larger drift is where nothing is divided work, in its spread
-    roughness: float = 0.75  #: the drift over d doublings is as d to this power
+    roughness: float = 0.5  #: the drift over d doublings is as d to this power
     divided_spread: float = 0.02  #: of the divided work's exponent about 1
-    crowded: float = 0.9  #: median of the contention's exponent
-    crowded_spread: float = 0.45  #: of its logarithm
-    jump: float = 0.04  #: chance of a jump upwards in each doubling
-    jump_size: float = 0.4  #: its standard deviation, of the logarithm
-    weights: tuple[float, ...] = tuple(term.weight for term in MECHANISMS)
-    chances: tuple[float, ...] = tuple(term.chance for term in MECHANISMS)
+    crowded: float = 0.7  #: median of the contention's exponent
+    crowded_spread: float = 0.3  #: of its logarithm
+    jump: float = 0.25  #: jumps upwards in each doubling
+    jump_size: float = 0.35  #: its standard deviation, of the logarithm
+    terms: tuple[Mechanism, ...] = MECHANISMS  #: divided work first, contention last
+
+    @property
+    def weights(self) -> Floats:
+        """Of the share of each term."""
+        return np.array([term.weight for term in self.terms])
+
+    @property
+    def chances(self) -> Floats:
+        """Of each term, that a code has it."""
+        return np.array([term.chance for term in self.terms])
 
     def draw(self, count: int, rng: np.random.Generator) -> Particles:
         """Return explanations drawn from it."""
-        has = rng.random((count, _TERMS)) < np.array(self.chances)
+        has = rng.random((count, len(self.terms))) < self.chances
         has[~has.any(axis=1), 0] = True
         sizes = self._sizes(count, rng)
         return Particles(
@@ -59,11 +66,14 @@ class Prior:
         """
         count = len(particles)
         kind = rng.choice(len(_STEPS), count, p=_STEPS)
+        sizes = particles.sizes.copy()
+        comes = np.flatnonzero((kind == 1) | (kind == 2))
         # sizes of absent terms are drawn anew: nothing measured is about them
-        sizes = np.where(particles.has, particles.sizes, self._sizes(count, rng))
-        step = _Step(particles.has.copy(), sizes, *rng.integers(0, _TERMS, (2, count)))
+        sizes[comes] = np.where(particles.has[comes], sizes[comes], self._sizes(len(comes), rng))
+        present, absent = _any_of(particles.has, rng), _any_of(~particles.has, rng)
+        step = _Step(particles.has.copy(), sizes, present, absent)
         ratio = self._walk(step, kind == 0, rng)
-        ratio += self._toggle(step, kind == 1)
+        ratio += self._toggle(step, rng.integers(0, len(self.terms), count), kind == 1)
         ratio += self._swap(step, kind == 2)
         divided = particles.divided + np.where(
             kind == 3, self.divided_spread * rng.standard_normal(count), 0.0
@@ -75,9 +85,12 @@ class Prior:
         ratio += _normal_ratio(
             np.log(particles.crowded), np.log(crowded), np.log(self.crowded), self.crowded_spread
         )
-        everywhere = np.ones(count)  # drawn as for divided work alone, which the ratio corrects
-        level = np.where(kind == 5, self._levels(everywhere, rng), particles.level)
-        ratio += self._drift_logs(particles.level, everywhere) - self._drift_logs(level, everywhere)
+        anew = np.flatnonzero(kind == 5)
+        level = particles.level.copy()
+        # drawn as for divided work alone, which the ratio corrects
+        level[anew] = self._levels(np.ones(len(anew)), rng)
+        alone = self._node_logs(np.ones(1))[0]
+        ratio += alone[particles.level % len(_NODES)] - alone[level % len(_NODES)]
         none = ~step.has.any(axis=1)
         step.has[none, 0] = True
         ratio += self._drift_logs(level, shares(step.has, step.sizes)[:, 0])
@@ -88,45 +101,42 @@ class Prior:
         return proposed, np.where(none, -np.inf, ratio)
 
     def _walk(self, step: _Step, where: Bools, rng: np.random.Generator) -> Floats:
-        """Change one share where the code has the term."""
+        """Change the share of one term that the code has."""
         count = len(where)
         length = rng.standard_normal(count) * np.where(rng.random(count) < 0.5, 1.2, 0.25)
         rows = np.arange(count)
-        moves = where & step.has[rows, step.term]
-        before = step.sizes[rows, step.term]
-        after = before + np.where(moves, length, 0.0)
-        step.sizes[rows, step.term] = after
-        weight = np.array(self.weights)[step.term]
+        before = step.sizes[rows, step.present]
+        after = before + np.where(where, length, 0.0)
+        step.sizes[rows, step.present] = after
+        weight = self.weights[step.present]
         ratio: Floats = weight * (after - before) - np.exp(after) + np.exp(before)
         return ratio
 
-    def _toggle(self, step: _Step, where: Bools) -> Floats:
+    def _toggle(self, step: _Step, term: NDArray[np.int64], where: Bools) -> Floats:
         """Have a term come or go."""
         rows = np.arange(len(where))
-        sign = np.where(step.has[rows, step.term], -1, 1)
-        step.has[rows[where], step.term[where]] ^= True
-        return np.where(where, sign * self._odds()[step.term], 0.0)
+        sign = np.where(step.has[rows, term], -1, 1)
+        step.has[rows[where], term[where]] ^= True
+        return np.where(where, sign * self._odds()[term], 0.0)
 
     def _swap(self, step: _Step, where: Bools) -> Floats:
         """Let a term take the place and the size of another."""
         rows = np.arange(len(where))
-        where &= step.has[rows, step.term] != step.has[rows, step.partner]
-        sign = np.where(step.has[rows, step.term], 1, -1)
-        odds, weights = self._odds(), np.array(self.weights)
-        first, second = step.sizes[rows, step.term], step.sizes[rows, step.partner]
+        before, after = step.present, step.absent
+        where &= ~step.has[rows, after]  # a code may have all terms
+        odds, weights = self._odds(), self.weights
+        first, second = step.sizes[rows, before], step.sizes[rows, after]
         # exp() of both sizes stands in the prior before and after, and cancels
-        change = (weights[step.partner] - weights[step.term]) * (first - second)
-        change += sign * (odds[step.partner] - odds[step.term])
+        change = (weights[after] - weights[before]) * (first - second) + odds[after] - odds[before]
         moved = rows[where]
-        step.sizes[moved, step.term[where]] = second[where]
-        step.sizes[moved, step.partner[where]] = first[where]
-        step.has[moved, step.term[where]] ^= True
-        step.has[moved, step.partner[where]] ^= True
+        step.sizes[moved, before[where]] = second[where]
+        step.sizes[moved, after[where]] = first[where]
+        step.has[moved, before[where]] = False
+        step.has[moved, after[where]] = True
         return np.where(where, change, 0.0)
 
     def _odds(self) -> Floats:
-        chances = np.array(self.chances)
-        odds: Floats = np.log(chances / (1 - chances))
+        odds: Floats = np.log(self.chances / (1 - self.chances))
         return odds
 
     def deviations(self, noise: float) -> tuple[Floats, Floats]:
@@ -160,8 +170,8 @@ class Prior:
         return normalized
 
     def _sizes(self, count: int, rng: np.random.Generator) -> Floats:
-        weights = np.array(self.weights)
-        draws = rng.standard_gamma(np.broadcast_to(weights, (count, _TERMS)))
+        shape = (count, len(self.terms))
+        draws = rng.standard_gamma(np.broadcast_to(self.weights, shape))
         sizes: Floats = np.log(np.maximum(draws, 1e-30))
         return sizes
 
@@ -172,8 +182,14 @@ class _Step:
 
     has: Bools
     sizes: Floats
-    term: NDArray[np.int64]
-    partner: NDArray[np.int64]
+    present: NDArray[np.int64]  #: a term that the code has
+    absent: NDArray[np.int64]  #: a term that it has not, where there is any
+
+
+def _any_of(which: Bools, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return a term of each row, one of those that are true as likely as another."""
+    chosen: NDArray[np.int64] = (which * rng.random(which.shape)).argmax(axis=1)
+    return chosen
 
 
 def _student_ratio(before: Floats, after: Floats, spread: float) -> Floats:

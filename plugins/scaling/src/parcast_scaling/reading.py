@@ -26,7 +26,7 @@ TIMES = ("time", "seconds")
 AMOUNTS = ("flops", "messages", "bytes")
 
 #: Columns that number or describe runs and tell no points apart.
-_IGNORED = ("run", "repeat", "comment")
+IGNORED = ("run", "repeat", "comment")
 
 
 @attrs.frozen(kw_only=True)
@@ -97,7 +97,7 @@ def _series(where: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Times:
             f"{shorten(', '.join(heads))}{hint}"
         )
     time = next(name for name in TIMES if name in heads)
-    _check_alone(where, rows, [size, time, "n", *AMOUNTS, *_IGNORED])
+    _check_alone(where, rows, [size, time, "n", *AMOUNTS, *IGNORED])
     runs = tuple(_run(place, row, size, time) for place, row in rows)
     present = [name for name in AMOUNTS if name in heads]
     amounts = tuple({name: _number(place, name, row) for name in present} for place, row in rows)

@@ -40,6 +40,9 @@ ALIKE = 1.5
 #: Formulas with a held-out error up to this many times the chosen one's are its rivals.
 RIVAL = 2.0
 
+#: Amounts above this are not negative but for rounding.
+_ZERO = -1e-12
+
 #: Held-out errors below this are rounding.
 EXACT = 1e-9
 
@@ -188,34 +191,67 @@ def choose(
     with about the least held-out error the plainest is taken.
     """
     chosen: Hypothesis | None = None
-    fitted: list[Hypothesis] = []
+    good: list[tuple[bool, tuple[Term, ...], float]] = []
     reach = np.geomspace(p.min(), farthest, 64)
     for hypotheses in _classes(len(p)):
-        fits = [fit_terms(constant, terms, p, amounts) for constant, terms in hypotheses]
-        good = [fit for fit in fits if fit and _rises_nowhere_below_zero(fit, reach)]
-        if not good:
+        errors = _held_out_errors(hypotheses, p, amounts, reach)
+        if not np.isfinite(errors).any():
             continue
-        least = min(fit.held_out for fit in good)
-        plainest = next(fit for fit in good if fit.held_out <= ALIKE * least + EXACT)
+        near = errors <= ALIKE * errors.min() + EXACT
+        plainest = fit_terms(*hypotheses[int(near.argmax())], p, amounts)
+        if plainest is None:
+            continue
         if len(p) < NEEDED[len(plainest.coefficients)] and plainest.held_out > EXACT:
             continue
-        fitted += good
+        good += [(*which, error) for which, error in zip(hypotheses, errors, strict=True)]
         if chosen is None or (
             chosen.held_out > EXACT and plainest.held_out < BETTER * chosen.held_out
         ):
             chosen = plainest
     if chosen is None:
         return None, []
-    return chosen, [fit for fit in fitted if _is_rival(fit, chosen)]
+    rivals = [
+        fit_terms(constant, terms, p, amounts)
+        for constant, terms, error in good
+        if _is_rival(constant, terms, error, chosen)
+    ]
+    return chosen, [rival for rival in rivals if rival]
 
 
-def _is_rival(fit: Hypothesis, chosen: Hypothesis) -> bool:
-    """Tell whether ``fit`` predicts as well: no more terms, or a constant more and no worse."""
-    if len(fit.coefficients) <= len(chosen.coefficients):
-        return fit.held_out <= RIVAL * chosen.held_out + EXACT
-    extra_constant = len(fit.coefficients) == len(chosen.coefficients) + 1 and fit.constant
-    return extra_constant and EXACT < fit.held_out <= chosen.held_out
+def _held_out_errors(
+    hypotheses: Sequence[tuple[bool, tuple[Term, ...]]], p: Floats, amounts: Floats, reach: Floats
+) -> Floats:
+    """Return the held-out error of all at once, as `fit_terms` does of each.
+
+    It is infinite of those whose terms cannot be told apart, or that fall below 0 in the reach.
+    """
+    errors = np.full(len(hypotheses), np.inf)
+    scale = np.where(amounts > 0, amounts, np.min(amounts[amounts > 0], initial=1.0))
+    rows = np.stack([_rows(*hypothesis, p) for hypothesis in hypotheses]) / scale[:, None]
+    norms = np.linalg.norm(rows, axis=1)
+    apart = np.flatnonzero(norms.all(axis=1))
+    rows = rows[apart] / norms[apart][:, None]
+    full = np.linalg.matrix_rank(rows, tol=1e-9) == rows.shape[2]
+    apart, rows = apart[full], rows[full]
+    orthogonal, upper = np.linalg.qr(rows)
+    solved = np.linalg.solve(upper, orthogonal.swapaxes(1, 2) @ (amounts / scale)[:, None])[..., 0]
+    leverage = (orthogonal**2).sum(axis=2)
+    spare = leverage.max(axis=1) <= 1 - 1e-9
+    apart, rows, solved, leverage = apart[spare], rows[spare], solved[spare], leverage[spare]
+    residuals = np.einsum("hpc,hc->hp", rows, solved) - amounts / scale
+    held_out = np.sqrt(np.mean((residuals / (1 - leverage)) ** 2, axis=1))
+    if len(apart) == 0:
+        return errors
+    far = np.stack([_rows(*hypotheses[int(index)], reach) for index in apart])
+    lowest = np.einsum("hpc,hc->hp", far, solved / norms[apart]).min(axis=1)
+    errors[apart] = np.where(lowest >= _ZERO, held_out, np.inf)
+    return errors
 
 
-def _rises_nowhere_below_zero(fit: Hypothesis, reach: Floats) -> bool:
-    return bool((fit.rows(reach) @ fit.coefficients).min() >= -1e-12)
+def _is_rival(constant: bool, terms: Sequence[Term], held_out: float, chosen: Hypothesis) -> bool:
+    """Tell whether a formula predicts as well: no more terms, or a constant more and no worse."""
+    count = constant + len(terms)
+    if count <= len(chosen.coefficients):
+        return held_out <= RIVAL * chosen.held_out + EXACT
+    extra_constant = count == len(chosen.coefficients) + 1 and constant
+    return extra_constant and EXACT < held_out <= chosen.held_out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from parcast.errors import FileError
 from parcast_scaling.discrepancy import Observed
+from parcast_scaling.mechanisms import Floats
 
 #: Distinct sizes that a person gets an answer from.
 NEEDED = 3
@@ -19,6 +20,9 @@ NEEDED = 3
 #: A change of time from one size to the next by more than this many times what p changed by is a
 #: unit mixed up, not a code.
 _UNIT_STEP = 100.0
+
+#: From so many times on it may be one: minutes among seconds.
+_DOUBTFUL_STEP = 8.0
 
 #: Standard deviation of one run where nothing is repeated, and how many runs that counts as.
 _NOISE, _NOISE_RUNS = 0.03, 2
@@ -84,37 +88,62 @@ def check(runs: Sequence[Run], where: str, needed: int = NEEDED) -> None:
         raise FileError(
             f"{where}: all times are at p = 1, where nothing is shared out; measure a larger p"
         )
+    for first, second, apart in _steps(runs):
+        ratio = second.seconds / first.seconds
+        if max(ratio, 1 / ratio) > _UNIT_STEP * apart:
+            raise FileError(
+                f"{_beside(first, second)} is a factor of {max(ratio, 1 / ratio):.3g}; if one of "
+                "them is in another unit, write it there, such as 12 ms"
+            )
+
+
+def doubtful_steps(runs: Sequence[Run]) -> tuple[str, ...]:
+    """Return a sentence for each step of the time that may be a unit mixed up."""
+    return tuple(
+        f"{_beside(first, second)}: if one of them is in minutes, write it so, such as 5 min"
+        for first, second, apart in _steps(runs)
+        if max(second.seconds / first.seconds, first.seconds / second.seconds / apart)
+        > _DOUBTFUL_STEP
+    )
+
+
+def _steps(runs: Sequence[Run]) -> Iterator[tuple[Run, Run, float]]:
+    """Yield the ends of each size, and neighbors of middle time, with how far they are apart."""
+    sizes = sorted({run.p for run in runs})
     for p in sizes:
         alike = sorted((run for run in runs if run.p == p), key=lambda run: run.seconds / run.n)
-        _check_step(alike[0], alike[-1], 1.0)
+        yield alike[0], alike[-1], 1.0
     middles = [_middle([run for run in runs if run.p == p]) for p in sizes]
     for before, after in pairwise(middles):
-        _check_step(before, after, max(after.p / before.p, after.n / before.n))
+        yield before, after, max(after.p / before.p, after.n / before.n)
+
+
+def _beside(first: Run, second: Run) -> str:
+    return (
+        f"{second.place}: {second.seconds:g} s at p={second.p:g} beside {first.seconds:g} s at "
+        f"p={first.p:g} ({first.place})"
+    )
 
 
 def _middle(runs: Sequence[Run]) -> Run:
     return sorted(runs, key=lambda run: run.seconds)[(len(runs) - 1) // 2]
 
 
-def _check_step(first: Run, second: Run, apart: float) -> None:
-    ratio = second.seconds / first.seconds
-    if max(ratio, 1 / ratio) > _UNIT_STEP * apart:
-        raise FileError(
-            f"{second.place}: {second.seconds:g} s at p={second.p:g} beside {first.seconds:g} s at "
-            f"p={first.p:g} ({first.place}) is a factor of {max(ratio, 1 / ratio):.3g}; if one of "
-            "them is in another unit, write it there, such as 12 ms"
-        )
+def _middle_mean(logs: Floats) -> float:
+    cut = (len(logs) + 1) // 4
+    return float(np.sort(logs)[cut : len(logs) - cut].mean())
 
 
 def observe(runs: Sequence[Run]) -> Observed:
     """Return each size with the mean logarithm of its times, and how sure that is.
 
-    Of three runs or more of a size the median counts. How far runs lie apart is estimated at each
+    Of three runs or more of a size the mean of the middle half counts: nearly as sure as the mean,
+    and a run that was disturbed does not move it. How far runs lie apart is estimated at each
     size and pulled towards that of all.
     """
     keys = sorted({(run.p, run.n) for run in runs})
     groups = [np.log([run.seconds for run in runs if (run.p, run.n) == key]) for key in keys]
-    centers = np.array([np.median(logs) if len(logs) > 2 else logs.mean() for logs in groups])
+    centers = np.array([_middle_mean(logs) for logs in groups])
     squares = np.array([((logs - logs.mean()) ** 2).sum() for logs in groups])
     counts = np.array([len(logs) for logs in groups])
     pooled = _NOISE_RUNS * _NOISE**2 + squares.sum()

@@ -10,6 +10,7 @@ import numpy as np
 
 from parcast_scaling.curves import Curves, curves
 from parcast_scaling.mechanisms import Floats
+from parcast_scaling.prior import Prior
 from parcast_scaling.times import Run, observe
 
 #: Explanations that are followed for each imagined outcome, and outcomes of each run.
@@ -35,6 +36,7 @@ def worth_measuring(
     work: Callable[[Floats], Floats] = np.ones_like,
     seed: int,
     most: float | None = None,
+    prior: Prior | None = None,
 ) -> tuple[Proposal, ...]:
     """Return the runs that narrow the 90 % band at a size most per node-hour, one after another.
 
@@ -52,12 +54,21 @@ def worth_measuring(
         How many to propose.
     most
         The largest p that can be measured; half of the goal where it is not stated.
+    prior
+        What is known before; that of codes in general where it is not stated.
     """
     limit = goal / 2 if most is None else most
     proposals: list[Proposal] = []
     all_runs = list(runs)
+
+    def draws(several: Sequence[Run], p: Floats) -> Curves:
+        drawn, _ = curves(
+            observe(several), p, work(p), prior=prior, seed=seed, particles=_PARTICLES
+        )
+        return drawn
+
     for _ in range(count):
-        best = _best(all_runs, goal, limit, work, seed)
+        best = _best(all_runs, goal, limit, work, draws)
         if best is None:
             break
         proposals.append(best)
@@ -70,19 +81,19 @@ def _best(
     goal: float,
     limit: float,
     work: Callable[[Floats], Floats],
-    seed: int,
+    draws: Callable[[Sequence[Run], Floats], Curves],
 ) -> Proposal | None:
     sizes = _candidates(runs, limit)
     if len(sizes) == 0:
         return None
-    drawn = _draws(runs, np.append(sizes, goal), work, seed)
+    drawn = draws(runs, np.append(sizes, goal))
     before = _width(drawn)
     proposals = []
     for index, size in enumerate(sizes):
         outcomes = np.exp(np.quantile(drawn.seen[:, index], _OUTCOMES))
         widths = [
-            _width(_draws([*runs, Run(size, seconds, float(work(np.array([size]))[0]))],
-                          np.array([goal]), work, seed))
+            _width(draws([*runs, Run(size, seconds, float(work(np.array([size]))[0]))],
+                         np.array([goal])))
             for seconds in outcomes
         ]  # fmt: skip
         middle = float(outcomes[len(outcomes) // 2])
@@ -110,11 +121,6 @@ def _candidates(runs: Sequence[Run], limit: float) -> Floats:
     steps = math.floor(math.log2(limit / largest) + 1e-9) if limit >= largest else 0
     farther = [largest * 2.0**step for step in range(1, steps + 1)]
     return np.array([p for p in [*measured, *farther] if p <= limit])
-
-
-def _draws(runs: Sequence[Run], p: Floats, work: Callable[[Floats], Floats], seed: int) -> Curves:
-    drawn, _ = curves(observe(runs), p, work(p), seed=seed, particles=_PARTICLES)
-    return drawn
 
 
 def _width(drawn: Curves) -> float:

@@ -1,0 +1,136 @@
+"""What ``parcast scaling`` of times prints: tables and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from parcast.cli import print_table, print_text
+from parcast.quantities import format_seconds
+from parcast_scaling.forecast import Band, Forecast
+from parcast_scaling.isoefficiency import NeededWork
+from parcast_scaling.measuring import Measured
+from parcast_scaling.times import Run
+from parcast_scaling.worth import Proposal
+
+
+def print_forecast(answer: Forecast, counts: str, left_out: Sequence[Run]) -> None:
+    """Print the curve, its knee, and how runs lie that were left out."""
+    sizes = sorted({run.p for run in answer.runs})
+    print_text(
+        f"{answer.where}: {len(answer.runs)} runs at {counts} = "
+        f"{', '.join(f'{p:g}' for p in sizes)}; one run varies by {100 * answer.noise:.2g} %\n"
+    )
+    print_table(
+        (counts, "measured", "median", "50 %", "90 %", "efficiency",
+         f"under {100 * answer.target:g} %", "binds"),
+        [
+            [
+                f"{band.p:g}",
+                _measured([*answer.runs, *left_out], band),
+                format_seconds(band.median),
+                f"{format_seconds(band.low50)} .. {format_seconds(band.high50)}",
+                f"{format_seconds(band.low90)} .. {format_seconds(band.high90)}",
+                f"{100 * band.efficiency:.0f} %",
+                f"{100 * band.below:.0f} %",
+                f"{band.binds} ({100 * band.binds_chance:.0f} %)",
+            ]
+            for band in answer.bands
+        ],
+        optional=("50 %",),
+    )  # fmt: skip
+    print_text("\n" + _knee_sentence(answer, counts))
+    for run in sorted(left_out, key=lambda run: run.p):
+        band = next((band for band in answer.bands if band.holds(run)), None)
+        if band is None:
+            continue  # it was of other work than is predicted
+        inside = "inside" if band.low90 <= run.seconds <= band.high90 else "outside"
+        print_text(
+            f"\n{counts}={run.p:g} left out: {format_seconds(run.seconds)}, {inside} the 90 % band"
+            f"; the median is off by {100 * (band.median / run.seconds - 1):+.1f} %"
+        )
+    for remark in answer.remarks:
+        print_text(f"\n{remark}")
+
+
+def print_work(sizes: Sequence[NeededWork], target: float) -> None:
+    """Print the work that keeps an efficiency."""
+    if not sizes:
+        return
+    print_text(f"\nwork n for an efficiency of {100 * target:g} %:")
+    print_table(
+        ("p", "n", "90 %"),
+        [
+            [f"{size.p:g}", _amount(size.n), f"{_amount(size.low90)} .. {_amount(size.high90)}"]
+            for size in sizes
+        ],
+    )
+
+
+def _amount(n: float | None) -> str:
+    return "none up to 64 times as much" if n is None else f"{n:.3g}"
+
+
+def _measured(runs: Sequence[Run], band: Band) -> str:
+    seconds = [run.seconds for run in runs if band.holds(run)]
+    return format_seconds(median(seconds)) if seconds else ""
+
+
+def _knee_sentence(answer: Forecast, counts: str) -> str:
+    knee, last = answer.knee, max(band.p for band in answer.bands)
+    beyond = f"beyond {last:g}"
+    ends = [f"{end:.3g}" if end is not None else beyond for end in (knee.low90, knee.high90)]
+    smallest = min(run.p for run in answer.runs)
+    if knee.median is not None and knee.median < 1.25 * smallest:
+        return (
+            f"knee: at {counts} = {smallest:g} already or before: doubling makes it less than 1.41 "
+            "times as fast from there on; if the work grows as p, say so by --weak"
+        )
+    if knee.median is None:
+        start = f"knee: {beyond}, with a probability of {100 * (1 - knee.chance):.0f} %"
+    else:
+        start = f"knee: {counts} = {knee.median:.3g} (90 %: {ends[0]} .. {ends[1]})"
+    return (
+        f"{start}, from where doubling makes it less than 1.41 times as fast; besides divided work "
+        f"{knee.binds} takes most there ({100 * knee.binds_chance:.0f} %)"
+    )
+
+
+def print_proposals(proposals: Sequence[Proposal], goal: float) -> None:
+    """Print the runs that are worth measuring."""
+    if not proposals:
+        return
+    print_text(f"\nworth measuring, for the 90 % band at p={goal:g}:")
+    print_table(
+        ("p", "expected time", "p times hours", "band now", "expected then"),
+        [
+            [
+                f"{proposal.p:g}",
+                format_seconds(proposal.seconds),
+                f"{proposal.cost:.3g}",
+                f"{proposal.before:.3g}-fold",
+                f"{proposal.after:.3g}-fold",
+            ]
+            for proposal in proposals
+        ],
+    )
+
+
+def print_measured(measured: Sequence[Measured], where: str) -> None:
+    """Print the runs that were measured because they were worth most."""
+    if not measured:
+        return
+    print_text(f"measured now, and added to {where}:")
+    print_table(
+        ("p", "expected", "measured", "band before"),
+        [
+            [
+                f"{each.run.p:g}",
+                format_seconds(each.proposal.seconds),
+                format_seconds(each.run.seconds),
+                f"{each.proposal.before:.3g}-fold",
+            ]
+            for each in measured
+        ],
+    )
+    print_text("")
