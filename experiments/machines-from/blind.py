@@ -59,41 +59,33 @@ def rehearsed(series: dict[tuple[str, str, str], list[Series]]) -> None:
         for key, items in series.items()
         if key[1] not in PAIRS and len(items) > FEWEST
     }
-    ways = {
-        "no growth": lambda rest, key, size: 0.0,
-        "the usual step": lambda rest, key, size: _median(
-            [_median(list(item.values())) for item in rest.values()]
-        ),
-        "the usual step of that size": lambda rest, key, size: _median(
-            [item[size] for item in rest.values() if size in item]
-        ),
-        "the usual step of clusters with (or without) accelerators": lambda rest, key, size: (
-            _median(
-                [
-                    _median(list(item.values()))
-                    for other, item in rest.items()
-                    if other[0].endswith("gpu") == key[0].endswith("gpu")
-                ]
+    names = ("no growth", "the usual step", "that of the size", "that of clusters alike")
+    errors: dict[str, list[float]] = defaultdict(list)
+    for (system, *_), item in steps.items():
+        rest = {key: step for key, step in steps.items() if key[0] != system}
+        alike = [step for key, step in rest.items() if key[0][-3:] == system[-3:]]  # cpu or gpu
+        for size, true in item.items():
+            usual = (
+                0.0,
+                _median([_median(list(step.values())) for step in rest.values()]),
+                _median([step[size] for step in rest.values() if size in step]),
+                _median([_median(list(step.values())) for step in alike]),
             )
-        ),
-    }
-    for name, way in ways.items():
-        errors = []
-        for key, item in steps.items():
-            rest = {other: step for other, step in steps.items() if other[0] != key[0]}
-            errors += [abs(math.expm1(way(rest, key, size) - item[size])) for size in item]
-        print(f"- rehearsal, {name}: median error {100 * _median(errors):.1f} %.")
+            for name, step in zip(names, usual, strict=True):
+                errors[name].append(abs(math.expm1(step - true)))
+    for name in names:
+        print(f"- rehearsal, {name}: median error {100 * _median(errors[name]):.1f} %.")
     for reach in (1, 4, 99):
-        errors = []
+        own = []
         for item in steps.values():
             sizes = sorted(item)
             for at, size in enumerate(sizes):
                 near = sizes[max(0, at - reach) : at + reach + 1]
                 step = _median([item[other] for other in near if other != size])
-                errors.append(abs(math.expm1(step - item[size])))
+                own.append(abs(math.expm1(step - item[size])))
         print(
             f"- rehearsal, the own step from {reach} neighbors on each side: "
-            f"median error {100 * _median(errors):.1f} %."
+            f"median error {100 * _median(own):.1f} %."
         )
 
 
@@ -106,7 +98,7 @@ def floors(series: dict[tuple[str, str, str], list[Series]]) -> None:
         before, truth = items[-2:]
         steps = steps_of(before, truth)
         middle = _median(list(steps.values()))
-        known += [abs(math.expm1((middle - step))) for step in steps.values()]
+        known += [abs(math.expm1(middle - step)) for step in steps.values()]
         repeats += [
             (value.high - value.low) / 2 / value.value
             for value in truth.values
