@@ -185,6 +185,16 @@ def test_outputs_of_one_benchmark_that_differ_are_told_once(tmp_path: Path) -> N
     assert note.endswith("so do 2 other pairs of outputs")
 
 
+def test_sums_of_unknown_numbers_of_processes_contradict_nothing(tmp_path: Path) -> None:
+    text = latency(2).replace("Latency Test", "Allreduce Latency Test")
+    launched = {name: f"mpirun -np {p} osu_allreduce\n" for name, p in (("a", 64), ("b", 64))}
+    for head, count in (({"a": "", "b": ""}, 0), (launched, 1)):
+        texts = {name: line + text for name, line in head.items()}
+        texts["b"] = texts["b"].replace("\n1024 2.10", "\n1024 9.90")
+        notes = estimate(read_all([write(tmp_path, **texts)]), "m", {}).notes
+        assert sum("differ" in note for note in notes) == count
+
+
 def test_measured_and_predicted_stand_in_one_row() -> None:
     item = Compared("bandwidth", "B/s", 2, None, "", 1e6, 1e9, 2e9, 1.5e9, 2.5e9, "a.txt:1")
     (row,) = as_results(Checked("m", (item,), ())).rows

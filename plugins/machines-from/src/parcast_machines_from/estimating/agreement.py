@@ -18,6 +18,12 @@ MEASURED = "machine."
 #: Benchmarks between two processes, whatever the number of nodes beside them.
 _PAIRS = frozenset({"latency", "bandwidth", "bidirectional"})
 
+#: What depends on a problem's size or on settings that outputs of it do not all state.
+_UNLIKE = frozenset({"hpl", "hpcg", "write", "read", "write-shared", "read-shared"})
+
+#: Benchmarks of a node, or of an accelerator.
+_NODES = frozenset({"triad", "triad-core", "memory", "gemm", "peak"})
+
 #: A number that states no spread is taken to be known so well.
 _UNSTATED_SPREAD = 0.05
 
@@ -29,7 +35,8 @@ def disagreements(reading: Reading) -> Iterator[str]:
     """Yield where two outputs of one benchmark, or two facts, say different things."""
     groups: dict[tuple[Any, ...], list[Series]] = {}
     for item in reading.series:
-        groups.setdefault(_alike(item), []).append(item)
+        if _is_comparable(item):
+            groups.setdefault(_alike(item), []).append(item)
     for group in groups.values():
         yield from contradictions(group)
     first: dict[str, Fact] = {}
@@ -40,6 +47,13 @@ def disagreements(reading: Reading) -> Iterator[str]:
                 f"{fact.key}: {earlier.where} says {earlier.value} and {fact.where} says "
                 f"{fact.value}; the first is taken"
             )
+
+
+def _is_comparable(item: Series) -> bool:
+    """Tell whether an output says all that its values depend on."""
+    if item.benchmark in _UNLIKE or item.quantity == "1/s":
+        return False
+    return item.benchmark in _PAIRS | _NODES or item.processes is not None or bool(item.pairs)
 
 
 def _alike(item: Series) -> tuple[Any, ...]:
