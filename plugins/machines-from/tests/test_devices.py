@@ -88,15 +88,23 @@ def write(folder: Path, **texts: str) -> Path:
 
 
 def test_mixbench_and_topology_make_an_accelerator(tmp_path: Path) -> None:
-    reading = read_all([write(tmp_path, a=MIXBENCH, b=TOPOLOGY, c=NVLINK)])
+    underlined = "\t\x1b[4m" + TOPOLOGY.lstrip().replace("\n", "\x1b[0m\n", 1)
+    reading = read_all([write(tmp_path, a=MIXBENCH, b=underlined, c=NVLINK)])
     machine = Registry().machine(estimate(reading, "gpu", {}).data)
     accelerator = machine.accelerator
     assert accelerator is not None
     assert dict(accelerator.rates) == {"fp32": 9e12, "fp64": 300e9}  # half is not supported
-    assert (accelerator.memory_bandwidth, accelerator.per_node) == (490e9, 2)
+    assert (accelerator.memory_bandwidth, accelerator.per_node) == (480e9, 2)
     assert accelerator.memory == pytest.approx(16000 * 2**20, rel=1e-3)
     assert accelerator.links is not None
     assert accelerator.links.bandwidth == 50e9
+
+
+def test_a_memory_faster_than_the_device_has_is_a_cache(tmp_path: Path) -> None:
+    text = MIXBENCH.replace("Total global", "Memory bandwidth:    400.00 GB/sec\nTotal global")
+    reading = read_file(write(tmp_path, a=text) / "a.txt")
+    assert [item.benchmark for item in reading.series] == ["peak", "peak"]
+    assert "a.txt:9: the memory's 480 GB/s are more than the 400.00" in reading.notes[0]
 
 
 def test_an_accelerator_without_its_rates_is_left_out(tmp_path: Path) -> None:
@@ -110,7 +118,7 @@ def test_no_cut_end_changes_a_number(tmp_path: Path) -> None:
     for text in (MIXBENCH, TOPOLOGY, IBSTAT, PRODUCT, MDTEST):
         whole = read_file(write(tmp_path, a=text) / "a.txt")
         values = {value.value for item in whole.series for value in item.values}
-        values |= {120e9, 60e9, 480e9}  # of mixbench's first row
+        values |= {120e9, 60e9, 480e9}  # of mixbench's first row, of its first columns
         facts = {(fact.key, fact.value) for fact in whole.facts}
         for end in range(1, len(text), 3):
             try:

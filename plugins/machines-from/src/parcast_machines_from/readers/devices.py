@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from parcast_machines_from.records import Fact, Lines, Reading, number, sections
 
-_TOPOLOGY = re.compile(r"^\s*(?:\x1b\[\d+m)?\s*GPU0\s+(?:GPU\d|CPU|NIC\d|mlx|NUMA)")
+_TOPOLOGY = re.compile(r"^\s*GPU0\s+(?:GPU\d|CPU|NIC\d|mlx|NUMA)")
+_UNDERLINED = re.compile(r"\x1b\[\d*m")  # as nvidia-smi has the head of its matrix
 _GPU = re.compile(r"^\s*GPU(\d+)\s+(.*)$")
 _CELL = re.compile(r"^(?:X|SYS|NODE|PHB|PXB|PIX|NV\d+)$")
 
@@ -32,12 +33,12 @@ def read(lines: Lines) -> Reading:
 
 
 def _topology(lines: Lines) -> Iterator[Fact]:
-    """Yield how many accelerators a node has, and how many links join each to the others."""
-    start = next((at for at, text in enumerate(lines.lines, 1) if _TOPOLOGY.match(text)), None)
-    if start is None:
+    """Yield how many accelerators a node has."""
+    heads = ((at, _UNDERLINED.sub("", text)) for at, text in enumerate(lines.lines, 1))
+    start, head = next(((at, text) for at, text in heads if _TOPOLOGY.match(text)), (0, ""))
+    if not start:
         return
-    count = len(set(re.findall(r"\bGPU\d+\b", lines.lines[start - 1])))
-    links: set[str] = set()
+    count = len(set(re.findall(r"\bGPU\d+\b", head)))
     rows = 0
     for line, text in enumerate(lines.lines[start:], start + 1):
         if not (match := _GPU.match(text)):
@@ -45,14 +46,10 @@ def _topology(lines: Lines) -> Iterator[Fact]:
         cells = match[2].split()[:count]
         if int(match[1]) != rows or len(cells) < count or not all(map(_CELL.match, cells)):
             raise lines.wrong(line, f"GPU{rows} has no {count} cells of the matrix of nvidia-smi")
-        links |= {cell for at, cell in enumerate(cells) if at != rows}
         rows += 1
     if rows != count:
         raise lines.wrong(start + rows, f"{rows} of {count} rows of nvidia-smi's matrix stand here")
     yield Fact("accelerator.per_node", count, lines.path, start, note=" as nvidia-smi has it")
-    if len(links) == 1 and (name := links.pop()).startswith("NV"):
-        note = " between any two, as nvidia-smi has it"
-        yield Fact("accelerator.joined", int(name[2:]), lines.path, start, note=note)
 
 
 def _links(lines: Lines) -> Iterator[Fact]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import attrs
+import numpy as np
 
 from parcast_machines_from.records import Fact, Lines, Quantity, Reading, Series, Value, number
 
@@ -15,6 +16,7 @@ _GROUPS = re.compile(r"^\s*Experiment ID,\s*Single Precision ops")
 _COLUMNS = re.compile(r"^\s*Compute iters,\s*Flops/byte")
 _DEVICE = re.compile(r"^\s*Device:\s+(\S.*?)\s*$")
 _MEMORY = re.compile(r"^\s*Total global mem:\s+(\d+)\s*MB\s*$")
+_STATED = re.compile(r"^\s*Memory bandwidth:\s+([\d.]+) GB/sec")
 _PRECISIONS = {"Single": "fp32", "Double": "fp64", "Half": "fp16", "Integer": ""}
 
 _PEAK = re.compile(r"^\s*([\d.eE+-]+)\s+(?:(FP64|FP32|FP16)\s+)?GFLOPs EMP\b")
@@ -37,7 +39,10 @@ def read(lines: Lines) -> Reading:
 
 
 def _mixbench(lines: Lines) -> Reading:
-    """Return the largest rate of each precision, and of the memory, over all intensities."""
+    """Return the largest rate of each precision, and the memory's at the lowest intensity.
+
+    At others its rate may be that of a cache.
+    """
     start = next((at for at, text in enumerate(lines.lines, 1) if _COLUMNS.match(text)), None)
     if start is None or start < 2 or not _GROUPS.match(lines.lines[start - 2]):
         return Reading()
@@ -47,6 +52,7 @@ def _mixbench(lines: Lines) -> Reading:
     kind, version = (match[1] or "", match[2] or "") if match else ("", "")
     memory: Literal["host", "device"] = "host" if kind == "cpu" else "device"
     best: dict[str, tuple[float, int]] = {}
+    moving: list[float] = []
     notes: list[str] = []
     for line in range(start + 1, lines.last + 1):
         cells = [cell.strip() for cell in lines.lines[line - 1].split(",")]
@@ -56,15 +62,18 @@ def _mixbench(lines: Lines) -> Reading:
             notes.append(f"{lines.path}:{line}: the file ends within this row; left out")
             break
         for at, name in enumerate(names):
-            flops, rate = cells[4 * at + 3], cells[4 * at + 4]
             if (
                 number(lines, line, cells[4 * at + 2], "the time") == 0
             ):  # a precision that the device lacks: 0, -nan, inf
                 continue
-            for key, text in ((_PRECISIONS[name], flops), ("memory", rate)):
-                value = number(lines, line, text, "a rate") * 1e9
-                if key and value > best.get(key, (0.0, 0))[0]:
-                    best[key] = value, line
+            value = number(lines, line, cells[4 * at + 3], "a rate") * 1e9
+            if (key := _PRECISIONS[name]) and value > best.get(key, (0.0, 0))[0]:
+                best[key] = value, line
+            if line == start + 1:
+                moving.append(number(lines, line, cells[4 * at + 4], "a rate") * 1e9)
+    if moving:
+        best["memory"] = float(np.median(moving)), start + 1
+        notes += _beyond(lines, start, best)
     tool = f"mixbench {version}".strip()
     series = [
         Series("memory", "B/s", (Value(0.0, value, line),), lines.path, tool, memory=memory)
@@ -77,6 +86,18 @@ def _mixbench(lines: Lines) -> Reading:
     ]  # fmt: skip
     facts = tuple(_device(lines, start)) if memory == "device" and series else ()
     return Reading(tuple(series), facts, tuple(notes))
+
+
+def _beyond(lines: Lines, stop: int, best: dict[str, tuple[float, int]]) -> Iterator[str]:
+    """Leave out a memory's rate above what its vendor states, and say it."""
+    for text in lines.lines[:stop]:
+        if (match := _STATED.match(text)) and best["memory"][0] > float(match[1]) * 1e9 > 0:
+            rate, line = best.pop("memory")
+            yield (
+                f"{lines.path}:{line}: the memory's {rate / 1e9:.4g} GB/s are more than the "
+                f"{match[1]} GB/s that the device has; left out"
+            )
+            return
 
 
 def _device(lines: Lines, stop: int) -> Iterator[Fact]:
