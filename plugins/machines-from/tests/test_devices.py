@@ -184,6 +184,14 @@ def test_a_host_that_was_measured_fills_in_and_is_compared(tmp_path: Path) -> No
     assert not any("apart" in note for note in same.notes)
 
 
+def test_a_level_that_people_state_otherwise_is_told(tmp_path: Path) -> None:
+    text = "Core(s) per socket:  4\nSocket(s):  2\n"
+    reading = read_file(write(tmp_path, a=text) / "a.txt")
+    assert estimate(reading, "m", {"node": 8}).notes == ()
+    notes = estimate(reading, "m", {"node": 96}).notes
+    assert notes == ("--level node=96 is taken; a.txt:2 says 8",)
+
+
 def test_outputs_of_one_benchmark_that_differ_are_told_once(tmp_path: Path) -> None:
     stream = "Number of Threads requested = 8\nFunction  Best Rate MB/s Avg time\nTriad: {} 1 1\n"
     texts = {name: stream.format(rate) for name, rate in (("a", 1e5), ("b", 2e5), ("c", 4e5))}

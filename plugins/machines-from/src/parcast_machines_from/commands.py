@@ -187,6 +187,8 @@ def _levels(texts: Sequence[str] | None) -> dict[str, int]:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {text}" for name, text in value.items())
     if not isinstance(value, list):
         return str(value)
     first = "least" if "least" in value[0] else "name"

@@ -13,7 +13,7 @@ from parcast_machines_from.estimating.agreement import MEASURED, against_host, d
 from parcast_machines_from.estimating.network import network_part
 from parcast_machines_from.estimating.node import node_numbers
 from parcast_machines_from.estimating.numbers import Stated
-from parcast_machines_from.records import Reading
+from parcast_machines_from.records import Fact, Reading
 
 
 @attrs.frozen
@@ -72,6 +72,7 @@ def estimate(reading: Reading, name: str, levels: Mapping[str, int]) -> Estimate
     numbers = (*node, *network.numbers, *accelerator)
     notes = (
         *reading.notes, *disagreements(reading), *network.notes, *against_host(numbers, reading),
+        *_overruled(facts, levels),
     )  # fmt: skip
     host = tuple(_measured(reading, {number.key for number in numbers}))
     keys = {number.key for number in host}
@@ -91,6 +92,14 @@ def _measured(reading: Reading, determined: set[str]) -> Iterator[Stated]:
             continue
         determined.add(key)
         yield Stated(key, fact.value, f"measured: {fact.where}, parcast mpi measure")
+
+
+def _overruled(facts: Mapping[str, Fact], levels: Mapping[str, int]) -> Iterator[str]:
+    """Yield where people state another size of a level than an output."""
+    for name, size in levels.items():
+        fact = facts.get("nodes.cores" if name == "node" else f"levels.{name}")
+        if fact is not None and fact.value != size:
+            yield f"--level {name}={size} is taken; {fact.where} says {fact.value}"
 
 
 def _keys(item: str) -> set[str]:
