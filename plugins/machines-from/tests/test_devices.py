@@ -130,7 +130,7 @@ def test_no_cut_end_changes_a_number(tmp_path: Path) -> None:
 
 
 def test_rates_of_a_host_count_its_cores(tmp_path: Path) -> None:
-    write(tmp_path, a=ERT)
+    write(tmp_path, a=ERT + ERT.replace("900.0 FP64", "1800.0 FP32"))
     data = estimate(read_all([tmp_path]), "host", {}).data
     assert data["processor"]["rate"] == "25 GFLOP/s"
     assert data["nodes"]["memory_bandwidth"] == "100 GB/s"

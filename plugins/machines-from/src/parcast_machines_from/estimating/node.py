@@ -69,7 +69,8 @@ def _rate(series: Sequence[Series], cores: int | None) -> Iterator[Stated]:
         rates = [
             (item.values[0].value / count, item, count)
             for item in only_of(series, benchmark)
-            if (count := item.processes or (cores if item.nodes == 1 else None))
+            if item.precision in {"", "fp64"}
+            and (count := item.processes or (cores if item.nodes == 1 else None))
         ]
         if rates:
             middle = float(np.median([rate for rate, _, _ in rates]))

@@ -62,10 +62,8 @@ def _mixbench(lines: Lines) -> Reading:
             notes.append(f"{lines.path}:{line}: the file ends within this row; left out")
             break
         for at, name in enumerate(names):
-            if (
-                number(lines, line, cells[4 * at + 2], "the time") == 0
-            ):  # a precision that the device lacks: 0, -nan, inf
-                continue
+            if number(lines, line, cells[4 * at + 2], "the time") == 0:
+                continue  # the device lacks the precision; its rates are -nan or inf
             value = number(lines, line, cells[4 * at + 3], "a rate") * 1e9
             if (key := _PRECISIONS[name]) and value > best.get(key, (0.0, 0))[0]:
                 best[key] = value, line
