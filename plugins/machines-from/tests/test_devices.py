@@ -133,7 +133,7 @@ def test_rates_of_a_host_count_its_cores(tmp_path: Path) -> None:
     write(tmp_path, a=ERT + ERT.replace("900.0 FP64", "1800.0 FP32"))
     data = estimate(read_all([tmp_path]), "host", {}).data
     assert data["processor"]["rate"] == "25 GFLOP/s"
-    assert data["nodes"]["memory_bandwidth"] == "100 GB/s"
+    assert data["nodes"]["memory_bandwidth"] == "100 +- 1 GB/s"
     write(tmp_path, a=PRODUCT)
     result = estimate(read_all([tmp_path]), "host", {"node": 96})
     assert result.data["processor"]["rate"] == "10 GFLOP/s"
