@@ -48,9 +48,75 @@ def laws(series: dict[tuple[str, str, str], list[Series]]) -> dict[bool, object]
     return {kind: law_of(items) for kind, items in steps.items()}
 
 
+def rehearsed(series: dict[tuple[str, str, str], list[Series]]) -> None:
+    """Print how ways to grow do for collectives without the largest sizes.
+
+    Each cluster's second largest size is predicted from the one below and from other clusters,
+    and each size of a cluster's own step from its neighbors.
+    """
+    steps = {
+        key: steps_of(*items[-3:-1])
+        for key, items in series.items()
+        if key[1] not in PAIRS and len(items) > FEWEST
+    }
+    names = ("no growth", "the usual step", "that of the size", "that of clusters alike")
+    errors: dict[str, list[float]] = defaultdict(list)
+    for (system, *_), item in steps.items():
+        rest = {key: step for key, step in steps.items() if key[0] != system}
+        alike = [step for key, step in rest.items() if key[0][-3:] == system[-3:]]  # cpu or gpu
+        for size, true in item.items():
+            usual = (
+                0.0,
+                _median([_median(list(step.values())) for step in rest.values()]),
+                _median([step[size] for step in rest.values() if size in step]),
+                _median([_median(list(step.values())) for step in alike]),
+            )
+            for name, step in zip(names, usual, strict=True):
+                errors[name].append(abs(math.expm1(step - true)))
+    for name in names:
+        print(f"- rehearsal, {name}: median error {100 * _median(errors[name]):.1f} %.")
+    for reach in (1, 4, 99):
+        own = []
+        for item in steps.values():
+            sizes = sorted(item)
+            for at, size in enumerate(sizes):
+                near = sizes[max(0, at - reach) : at + reach + 1]
+                step = _median([item[other] for other in near if other != size])
+                own.append(abs(math.expm1(step - item[size])))
+        print(
+            f"- rehearsal, the own step from {reach} neighbors on each side: "
+            f"median error {100 * _median(own):.1f} %."
+        )
+
+
+def floors(series: dict[tuple[str, str, str], list[Series]]) -> None:
+    """Print what even one who knows more would be off by, for collectives."""
+    repeats, known = [], []
+    for (_, benchmark, _), items in series.items():
+        if benchmark in PAIRS:
+            continue
+        before, truth = items[-2:]
+        steps = steps_of(before, truth)
+        middle = _median(list(steps.values()))
+        known += [abs(math.expm1(middle - step)) for step in steps.values()]
+        repeats += [
+            (value.high - value.low) / 2 / value.value
+            for value in truth.values
+            if value.repeats > 1 and value.high is not None and value.low is not None
+        ]
+    print(f"- half the range of repeats at the largest size: {100 * _median(repeats):.1f} %.")
+    print(f"- one growth for all sizes, known from the answer: {100 * _median(known):.1f} %.")
+
+
+def _median(values: list[float]) -> float:
+    return float(np.median(values))
+
+
 def main(path: Path) -> None:
     """Print the page."""
     series = groups(path)
+    rehearsed(series)
+    floors(series)
     usual = laws(series)
     rows, points = [], defaultdict(list)
     for (system, benchmark, memory), items in series.items():

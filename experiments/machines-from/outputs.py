@@ -2,8 +2,9 @@
 
     python experiments/machines-from/outputs.py MIRRORS 12
 
-MIRRORS has a bare copy of each repository as ``owner+name/repo``; of each folder of a repository so
-many files are read, evenly spaced, of those with a word that outputs of benchmarks have.
+MIRRORS has a copy of each repository as ``owner+name/repo``, read at its newest or the named
+commit; of each folder of a repository so many files are read, evenly spaced, of those with a word
+that outputs of benchmarks have.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from parcast_machines_from.reading import read_file
 REPOSITORIES = (
     "aistabci/abci2.0benchmark",
     "brown-ccv/osu-benchmarks",
+    "ekondis/mixbench@a368f40e89c7",
     "hpc-uk/archer-benchmarks",
     "lessizzmore/create-a3mega-ztan-fork",
     "UoB-HPC/BabelStream",
@@ -29,7 +31,7 @@ REPOSITORIES = (
 WORDS = (
     "^ *# OSU |# Benchmarking|Best Rate MB/s|^Function +(MBytes|MB|Best|Rate)|nThread .* nGpus|"
     "^T/V +N|HPCG result is|^IOR-[0-9]|Max Write:|fio version|NodeName=|^available: [0-9]+ node|"
-    "<topology|mdtest|HPC Challenge"
+    "<topology|mdtest|HPC Challenge|^Experiment ID, *Single|GFLOPs EMP|^ *GPU0 |^CA '"
 )
 SOURCES = {
     ".c", ".cpp", ".h", ".py", ".sh", ".f90", ".rst", ".cc", ".cu", ".ipynb", ".html", ".yml",
@@ -43,10 +45,10 @@ def git(folder: Path, *arguments: str) -> bytes:
     return done.stdout
 
 
-def chosen(folder: Path, count: int) -> list[str]:
+def chosen(folder: Path, revision: str, count: int) -> list[str]:
     """Return some files of each folder that have a word of an output."""
-    listed = git(folder, "grep", "-lE", WORDS, "HEAD").decode(errors="replace").splitlines()
-    paths = [item.removeprefix("HEAD:") for item in listed]
+    listed = git(folder, "grep", "-lE", WORDS, revision).decode(errors="replace").splitlines()
+    paths = [item.removeprefix(f"{revision}:") for item in listed]
     by_folder: dict[str, list[str]] = {}
     for path in paths:
         if Path(path).suffix not in SOURCES:
@@ -58,11 +60,11 @@ def chosen(folder: Path, count: int) -> list[str]:
     return picked
 
 
-def verdict(folder: Path, path: str) -> tuple[str, str]:
+def verdict(folder: Path, revision: str, path: str) -> tuple[str, str]:
     """Return ``read`` or ``refused``, and what of it or why."""
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / Path(path).name
-        copy.write_bytes(git(folder, "show", f"HEAD:{path}"))
+        copy.write_bytes(git(folder, "show", f"{revision}:{path}"))
         try:
             reading = read_file(copy)
         except FileError as error:
@@ -81,11 +83,13 @@ def main(mirrors: Path, count: int) -> None:
     """Print the table."""
     rows: list[str] = []
     totals: Counter[str] = Counter()
-    for name in REPOSITORIES:
+    for repository in REPOSITORIES:
+        name, _, commit = repository.partition("@")
+        revision = commit or "HEAD"
         root = mirrors / name.replace("/", "+") / "repo"
         folder = root / ".git" if (root / ".git").exists() else root
-        for path in chosen(folder, count):
-            word, text = verdict(folder, path)
+        for path in chosen(folder, revision, count):
+            word, text = verdict(folder, revision, path)
             totals[word] += 1
             rows.append(f"| {name} | {path} | {word} | {text} |")
     print("# Real outputs\n")

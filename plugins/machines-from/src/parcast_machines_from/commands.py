@@ -86,13 +86,18 @@ def check(
     samples: Annotated[
         int, typer.Option("--uncertainty", help="Draws of the uncertain numbers; 0: no intervals.")
     ] = 40,
+    output: Annotated[
+        Path | None, output_option("Write measured and predicted by size: .html, .svg, ...")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Predict benchmarks on a machine, and set what was measured beside it."""
+    from parcast.cli import check_output
     from parcast_machines_from.checking import check_machine, summaries, table
 
-    reading = _read(files, within, system)
     registry: Registry = context.obj
+    check_output(registry, output)
+    reading = _read(files, within, system)
     checked = check_machine(
         registry, registry.machine(machine), reading, limit=limit, samples=samples
     )
@@ -107,6 +112,10 @@ def check(
             typer.echo(line)
     for note in checked.notes:
         typer.echo(f"parcast: {note}", err=True)
+    if output is not None:
+        from parcast_machines_from.picturing import as_results
+
+        registry.write(as_results(checked), output)
 
 
 @machine.command()
@@ -178,6 +187,8 @@ def _levels(texts: Sequence[str] | None) -> dict[str, int]:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {text}" for name, text in value.items())
     if not isinstance(value, list):
         return str(value)
     first = "least" if "least" in value[0] else "name"

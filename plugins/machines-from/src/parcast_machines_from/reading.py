@@ -12,12 +12,16 @@ from parcast.errors import FileError
 from parcast_machines_from.records import Lines, Reading, read_lines
 
 #: Readers by module; each says by an empty reading that a file is none of its outputs.
-READERS = ("osu", "imb", "nccl", "stream", "linpack", "storage", "nodes", "table")
+READERS = (
+    "osu", "imb", "nccl", "stream", "linpack", "roofline", "storage", "nodes", "devices",
+    "measured", "table",
+)  # fmt: skip
 
 #: What is read, in words.
 KNOWN = (
-    "OSU, IMB, NCCL tests, STREAM, BabelStream, HPL, HPCG, IOR, fio (JSON), lstopo (XML), "
-    "scontrol show node, topology.conf, numactl -H, lscpu and tables of medians"
+    "OSU, IMB, NCCL tests, STREAM, BabelStream, HPL, HPCG, mixbench, ERT, mt-dgemm, IOR, mdtest, "
+    "fio (JSON), lstopo (XML), scontrol show node, topology.conf, numactl -H, lscpu, ibstat, "
+    "nvidia-smi topo -m and nvlink -s, parcast mpi measure, and tables of medians"
 )
 
 

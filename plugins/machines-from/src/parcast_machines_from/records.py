@@ -47,6 +47,7 @@ class Series:
     memory: Literal["host", "device"] = "host"
     within: Within = ""  #: the level that all its processes share: ``node``, ``socket``
     system: str = ""  #: which of several systems of a table
+    precision: str = ""  #: of operations on an accelerator
 
     @property
     def where(self) -> str:

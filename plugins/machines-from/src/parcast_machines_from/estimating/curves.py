@@ -96,15 +96,22 @@ def _spread(value: Value) -> float:
 def contradictions(series: Sequence[Series]) -> Iterator[str]:
     """Yield what outputs of one benchmark say differently at one size, beyond their spread.
 
-    A single run has no spread of its own; 15 % is taken then.
+    The furthest apart is told, and how many pairs of outputs are. A single run has no spread of
+    its own; 15 % is taken then.
     """
-    for number, first in enumerate(series):
-        for second in series[number + 1 :]:
-            if text := _contradiction(first, second):
-                yield text
+    apart = [
+        _contradiction(first, second)
+        for number, first in enumerate(series)
+        for second in series[number + 1 :]
+    ]
+    apart = [entry for entry in apart if entry[0] > 0]
+    if apart:
+        more = f"; so do {len(apart) - 1} other pairs of outputs" if len(apart) > 1 else ""
+        yield max(apart)[1] + more
 
 
-def _contradiction(first: Series, second: Series) -> str:
+def _contradiction(first: Series, second: Series) -> tuple[float, str]:
+    """Return how far two outputs are apart where they are furthest, and what to say of it."""
     opposites = {value.size: value for value in second.values}
     worst, text = 0.0, ""
     for value in first.values:
@@ -115,12 +122,13 @@ def _contradiction(first: Series, second: Series) -> str:
         allowed = 2 * math.hypot(*(_spread(item) or 0.075 for item in (value, opposite)))
         if ratio > allowed and ratio > worst:
             worst = ratio
+            of = f" of {value.size:.0f} bytes" if value.size else ""
             text = (
-                f"{first.benchmark} of {value.size:.0f} bytes: {_place(first, value)} and "
+                f"{first.benchmark}{of}: {_place(first, value)} and "
                 f"{_place(second, opposite)} differ by {100 * (math.exp(ratio) - 1):.0f} %, "
                 "more than their repeats do"
             )
-    return text
+    return worst, text
 
 
 def _place(series: Series, value: Value) -> str:

@@ -8,10 +8,12 @@ from typing import Any
 import attrs
 
 from parcast.files import table_text
+from parcast_machines_from.estimating.accelerator import accelerator_numbers
+from parcast_machines_from.estimating.agreement import MEASURED, against_host, disagreements
 from parcast_machines_from.estimating.network import network_part
 from parcast_machines_from.estimating.node import node_numbers
 from parcast_machines_from.estimating.numbers import Stated
-from parcast_machines_from.records import Reading
+from parcast_machines_from.records import Fact, Reading
 
 
 @attrs.frozen
@@ -32,7 +34,7 @@ class Estimate:
             part, _, key = number.key.partition(".")
             data.setdefault(part, {})[key] = number.value
             sources[number.key] = number.source
-        order = ("processor", "nodes", "network", "storage")
+        order = ("processor", "nodes", "network", "storage", "accelerator")
         parts = {part: data.pop(part) for part in order if part in data}
         return {**data, **parts, "sources": sources}
 
@@ -66,20 +68,45 @@ def estimate(reading: Reading, name: str, levels: Mapping[str, int]) -> Estimate
     sizes.update(levels)
     node, missing = node_numbers(reading, sizes)
     network = network_part(reading.series, sizes)
-    notes = (*reading.notes, *_disagreeing(reading), *network.notes)
-    return Estimate(name, (*node, *network.numbers), (*missing, *network.open), notes)
+    accelerator, lacking = accelerator_numbers(reading)
+    numbers = (*node, *network.numbers, *accelerator)
+    notes = (
+        *reading.notes, *disagreements(reading), *network.notes, *against_host(numbers, reading),
+        *_overruled(facts, levels),
+    )  # fmt: skip
+    host = tuple(_measured(reading, {number.key for number in numbers}))
+    keys = {number.key for number in host}
+    left = [item for item in (*missing, *network.open) if _keys(item).isdisjoint(keys)]
+    return Estimate(name, (*numbers, *host), (*left, *lacking), notes)
 
 
-def _disagreeing(reading: Reading) -> Iterator[str]:
-    """Yield facts of which two files state different values."""
-    first: dict[str, Any] = {}
+def _measured(reading: Reading, determined: set[str]) -> Iterator[Stated]:
+    """Yield numbers that the host's own measurement has and no other output.
+
+    What messages cost belongs together: it is of one source.
+    """
+    messages = "network.startup" in determined
     for fact in reading.facts:
-        earlier = first.setdefault(fact.key, fact)
-        if earlier.value != fact.value:
-            yield (
-                f"{fact.key}: {earlier.where} says {earlier.value} and {fact.where} says "
-                f"{fact.value}; the first is taken"
-            )
+        key = fact.key.removeprefix(MEASURED)
+        if key == fact.key or key in determined or (messages and key.startswith("network.")):
+            continue
+        determined.add(key)
+        yield Stated(key, fact.value, f"measured: {fact.where}, parcast mpi measure")
+
+
+def _overruled(facts: Mapping[str, Fact], levels: Mapping[str, int]) -> Iterator[str]:
+    """Yield where people state another size of a level than an output."""
+    for name, size in levels.items():
+        fact = facts.get("nodes.cores" if name == "node" else f"levels.{name}")
+        if fact is not None and fact.value != size:
+            yield f"--level {name}={size} is taken; {fact.where} says {fact.value}"
+
+
+def _keys(item: str) -> set[str]:
+    """Return the keys that are left out: ``network.startup and bandwidth: ...``."""
+    names = item.partition(":")[0].split(" and ")
+    part = names[0].partition(".")[0]
+    return {name if "." in name else f"{part}.{name}" for name in names}
 
 
 def systems(reading: Reading) -> Sequence[str]:

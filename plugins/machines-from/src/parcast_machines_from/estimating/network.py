@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from parcast_machines_from.estimating.curves import Curve, contradictions, curve_of
+from parcast_machines_from.estimating.curves import Curve, curve_of
 from parcast_machines_from.estimating.numbers import Stated, quantity, size_text
 from parcast_machines_from.estimating.pairs import PairEstimate, Piece, estimate_pair
 from parcast_machines_from.estimating.segments import fit_line
@@ -41,7 +41,7 @@ def network_part(series: Sequence[Series], sizes: Mapping[str, int]) -> NetworkP
     """
     far = [item for item in only_of(series, "latency") if not item.within]
     windows = [item for item in only_of(series, "bandwidth") if not item.within]
-    notes = [*contradictions(far), *contradictions(windows)]
+    notes: list[str] = []
     pingpong, rates = curve_of(far), curve_of(windows)
     numbers: list[Stated] = []
     missing: list[str] = []

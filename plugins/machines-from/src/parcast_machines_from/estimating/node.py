@@ -18,7 +18,11 @@ def node_numbers(
     reading: Reading, sizes: Mapping[str, int]
 ) -> tuple[tuple[Stated, ...], tuple[str, ...]]:
     """Return what is known of a node, and what is not and would be measured how."""
-    numbers = [*_facts(reading, sizes), *_memory(reading.series), *_rate(reading.series)]
+    numbers = [
+        *_facts(reading, sizes),
+        *_memory(reading.series),
+        *_rate(reading.series, sizes.get("node")),
+    ]
     numbers += _storage(reading.series)
     keys = {number.key for number in numbers}
     wanted = {
@@ -44,7 +48,7 @@ def _facts(reading: Reading, sizes: Mapping[str, int]) -> Iterator[Stated]:
 
 
 def _memory(series: Sequence[Series]) -> Iterator[Stated]:
-    triads = only_of(series, "triad")
+    triads = only_of(series, "triad") or only_of(series, "memory")
     threads = max((item.processes or 0 for item in triads), default=0)
     whole = [item for item in triads if (item.processes or 0) == threads or item.processes is None]
     if curve := curve_of([item for item in whole if threads != 1]):
@@ -59,18 +63,22 @@ def _memory(series: Sequence[Series]) -> Iterator[Stated]:
         yield Stated("nodes.core_bandwidth", text, f"measured: {curve.source}, one process")
 
 
-def _rate(series: Sequence[Series]) -> Iterator[Stated]:
-    for benchmark, origin in (("gemm", "measured"), ("hpl", "measured")):
+def _rate(series: Sequence[Series], cores: int | None) -> Iterator[Stated]:
+    """Yield the rate of one process; mt-dgemm does not say its threads, so a node's cores count."""
+    for benchmark in ("gemm", "hpl", "peak"):
         rates = [
-            (item.values[0].value / item.processes, item)
+            (item.values[0].value / count, item, count)
             for item in only_of(series, benchmark)
-            if item.processes
+            if item.precision in {"", "fp64"}
+            and (count := item.processes or (cores if item.nodes == 1 else None))
         ]
         if rates:
-            middle = float(np.median([rate for rate, _ in rates]))
-            item = rates[0][1]
-            what = "" if benchmark == "gemm" else ", its messages included"
-            source = f"{origin}: {item.tool}, {item.where}, of {item.processes} processes{what}"
+            middle = float(np.median([rate for rate, _, _ in rates]))
+            _, item, count = rates[0]
+            origin = "measured" if item.processes else "assumed"
+            workers = f"{count} processes" if item.processes else f"all {count} cores"
+            what = ", its messages included" if benchmark == "hpl" else ""
+            source = f"{origin}: {item.tool}, {item.where}, of {workers}{what}"
             yield Stated("processor.rate", quantity(middle, "FLOP/s"), source)
             return
 

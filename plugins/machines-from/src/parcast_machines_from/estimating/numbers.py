@@ -10,6 +10,7 @@ _UNITS = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
     "B/s": ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")),
     "FLOP/s": ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s")),
+    "1/s": ((1.0, "/s"),),
     "B": ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "B")),
 }
 
@@ -34,7 +35,7 @@ def quantity(value: float, unit: str, spread: float = 0.0) -> str:
     value
         In the base unit: seconds, bytes or operations a second, bytes.
     unit
-        ``s``, ``B/s``, ``FLOP/s`` or ``B``.
+        ``s``, ``B/s``, ``FLOP/s``, ``1/s`` or ``B``.
     spread
         The standard uncertainty relative to the value.
     """

@@ -1,4 +1,4 @@
-"""IOR, and fio's JSON: bandwidth of files."""
+"""IOR, fio's JSON, and mdtest: bandwidth and operations of files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ _IOR = re.compile(r"^\s*IOR-(\d[\w.]*)\s*:")
 _BEST = re.compile(r"^\s*Max (Write|Read):\s+([\d.]+) MiB/sec")
 _TASKS = re.compile(r"^\s*tasks\s*:\s*(\d+)")
 _NODES = re.compile(r"^\s*nodes\s*:\s*(\d+)")
+_MDTEST = re.compile(r"^\s*mdtest-([\w.]+) was launched with (\d+) total task\(s\) on (\d+) node")
+_SUMMARY = re.compile(r"^\s*SUMMARY rate\b.*\(of (\d+) iterations?\)")
+_OPERATION = re.compile(r"^\s*((?:File|Directory|Tree) \w+)\s*:\s+(\S.*)$")
 _SHARED = re.compile(r"^\s*access\s*:\s*single-shared-file")
 
 
 def read(lines: Lines) -> Reading:
-    """Return the largest rates of IOR, or the rates of fio's jobs; nothing where there is none.
+    """Return the largest rates of IOR, or the rates of fio's jobs and of mdtest's operations.
+
+    Nothing where there is none.
 
     Raises
     ------
@@ -27,7 +32,7 @@ def read(lines: Lines) -> Reading:
         return _fio(lines)
     version = next((match[1] for text in lines.lines if (match := _IOR.match(text))), None)
     if version is None:
-        return Reading()
+        return _mdtest(lines)
     tasks = nodes = None
     shared = ""
     series: list[Series] = []
@@ -70,3 +75,28 @@ def _fio(lines: Lines) -> Reading:
                 tasks = int(job.get("job options", {}).get("numjobs", 1))
                 series.append(Series(kind, "B/s", values, lines.path, version, tasks, 1))
     return Reading(tuple(series))
+
+
+def _mdtest(lines: Lines) -> Reading:
+    """Return the mean rate of each operation, and its least and largest iteration."""
+    launch, iterations = None, 1
+    series: list[Series] = []
+    notes: list[str] = []
+    for line, text in enumerate(lines.lines, 1):
+        launch = _MDTEST.match(text) or launch
+        if match := _SUMMARY.match(text):
+            iterations = int(match[1])
+        if launch is None or not (match := _OPERATION.match(text)):
+            continue
+        cells = match[2].split()
+        if lines.is_cut(line) or len(cells) < 3:
+            notes.append(f"{lines.path}:{line}: the file ends within this row; left out")
+            continue
+        high, low, mean = (number(lines, line, cell, "the rate") for cell in cells[:3])
+        if mean > 0:
+            values = (Value(0.0, mean, line, low, high, iterations),)
+            name = match[1].lower().replace(" ", "-")
+            tool = f"mdtest {launch[1]}"
+            tasks, nodes = int(launch[2]), int(launch[3])
+            series.append(Series(name, "1/s", values, lines.path, tool, tasks, nodes))
+    return Reading(tuple(series), notes=tuple(notes))
