@@ -51,7 +51,9 @@ class Posterior:
         residuals = _residuals(self.particles, self.discrepancy) - self.scale[:, None]
         drift = self.discrepancy.drift(residuals, self.particles.level, p, n, rng)
         above = np.maximum(np.log2(p / observed.p.max()), 0)
-        place = rng.exponential(1 / prior.jump, len(drift))
+        # of a rate with an exponential prior, when so many doublings have shown none
+        rate = 1 / (1 / prior.jump + np.log2(observed.p.max() / observed.p.min()))
+        place = rng.exponential(1 / rate, len(drift))
         size = np.abs(rng.standard_normal(len(drift))) * prior.jump_size
         jumped: Floats = drift + np.where(place[:, None] < above[None], size[:, None], 0.0)
         return jumped

@@ -31,7 +31,7 @@ class Prior:
     divided_spread: float = 0.02  #: of the divided work's exponent about 1
     crowded: float = 0.7  #: median of the contention's exponent
     crowded_spread: float = 0.3  #: of its logarithm
-    jump: float = 0.25  #: jumps upwards in each doubling
+    jump: float = 0.3  #: jumps upwards in each doubling, before any is measured
     jump_size: float = 0.35  #: its standard deviation, of the logarithm
     terms: tuple[Mechanism, ...] = MECHANISMS  #: divided work first, contention last
 
