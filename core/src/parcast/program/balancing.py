@@ -37,7 +37,7 @@ def balanced(query: Query) -> Query | None:
     unrolled = content.at(query)
     if unrolled.pools:
         return None
-    seconds = _computing(unrolled, Costs.of(query, unrolled.needs() - {"messages"}))
+    seconds = _computing(unrolled, Costs.of(query, unrolled.needs() - {"messages", "io"}))
     computing = seconds > 0
     if not computing.any() or seconds.max() <= seconds[computing].min() * (1 + _SAME):
         return None
