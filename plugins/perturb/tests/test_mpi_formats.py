@@ -141,7 +141,10 @@ def test_a_rank_that_does_not_come_to_its_end_is_told(tmp_path):
         text = file.read_text()
         assert not [note for note in read_trace(file).notes if "MPI_Finalize" in note]
         file.write_text(text[: text.index("MPI_Finalize")])
-        assert any(note.startswith("rank 3 begins with MPI_Init and does not") for note in read_trace(file).notes)
+        assert any(
+            note.startswith("rank 3 begins with MPI_Init and does not")
+            for note in read_trace(file).notes
+        )
     record = copied(tmp_path, "tracer") / "rank-3.trace"
     record.write_bytes(record.read_bytes()[:-1])
     with pytest.raises(FileError, match="rank 3: it is cut off inside record"):

@@ -23,16 +23,16 @@ class Prior:
     scatter: float = 0.02  #: median standard deviation of single sizes about a curve, relative
     scatter_spread: float = 0.9  #: of its logarithm
     noise_part: float = 0.4  #: scatter is at least about this part of one run's noise
-    drift: float = 0.015  #: median standard deviation over one doubling, relative
-    drift_spread: float = 1.4  #: of its logarithm
-    drift_of_noise: float = 0.2  #: which part of one run's noise adds to it
+    drift: float = 0.03  #: median standard deviation over one doubling, relative
+    drift_spread: float = 1.0  #: of its logarithm
+    drift_of_noise: float = 0.4  #: which part of one run's noise adds to it
     shift: float = 0.7  #: how much larger drift is where nothing is divided work, in its spread
-    roughness: float = 0.5  #: the drift over d doublings is as d to this power
+    roughness: float = 0.75  #: the drift over d doublings is as d to this power
     divided_spread: float = 0.02  #: of the divided work's exponent about 1
-    crowded: float = 0.7  #: median of the contention's exponent
-    crowded_spread: float = 0.3  #: of its logarithm
-    jump: float = 0.3  #: jumps upwards in each doubling, before any is measured
-    jump_size: float = 0.35  #: its standard deviation, of the logarithm
+    crowded: float = 0.9  #: median of the contention's exponent
+    crowded_spread: float = 0.45  #: of its logarithm
+    jump: float = 0.04  #: jumps upwards in each doubling, before any is measured
+    jump_size: float = 0.4  #: its standard deviation, of the logarithm
     terms: tuple[Mechanism, ...] = MECHANISMS  #: divided work first, contention last
 
     @property
