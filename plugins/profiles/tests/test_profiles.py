@@ -12,10 +12,8 @@ from io import BytesIO
 
 import pytest
 
-import parcast_profiles
 from parcast import ParcastError, Registry
 from parcast.errors import FileError
-from parcast.testing import check_plugin
 from parcast_profiles.workload import read
 
 from .written import WRITERS, by_name, caliper, cube, nsight, projections, random_times, tau
@@ -23,10 +21,6 @@ from .written import WRITERS, by_name, caliper, cube, nsight, projections, rando
 REGISTRY = Registry()
 MACHINE = {"processor": {"rate": "3 GFLOP/s"}, "network": {"startup": "1 us",
            "bandwidth": "1 GB/s"}, "nodes": {"count": 64}}  # fmt: skip
-
-
-def test_the_plugin_is_one():
-    check_plugin(parcast_profiles)
 
 
 @pytest.mark.parametrize("tool", WRITERS)
