@@ -71,3 +71,11 @@ def test_what_is_cached_is_known_without_numba_and_not_announced(
     kernels._say_once.cache_clear()
     compile_kernel(plus, "parcast", sources)
     assert capsys.readouterr().err == ""
+
+
+def test_what_another_checkout_compiled_is_not_cached(empty_cache: Path, tmp_path: Path) -> None:
+    own, other = Path(__file__), tmp_path / Path(__file__).name
+    other.write_bytes(own.read_bytes())
+    compile_kernel(plus, "parcast")(1, 2)
+    assert is_cached("test_kernel_cache.plus", "parcast", (own,))
+    assert not is_cached("test_kernel_cache.plus", "parcast", (other,))

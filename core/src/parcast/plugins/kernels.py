@@ -124,7 +124,7 @@ def kernel(
             plain_steps=plain_steps,
             loaded_steps=loaded_steps,
             uncached_steps=uncached_steps,
-            is_cached=partial(is_cached, _name_in_cache(plain), distribution),
+            is_cached=partial(is_cached, _name_in_cache(plain), distribution, _file_of(plain)),
         )
 
     return decorate
@@ -146,7 +146,7 @@ def compile_kernel(
     function
         A function that numba compiles.
     distribution, sources
-        As in `cached_kernels`.
+        As in `cached_kernels`; without sources, the function's own file.
     signature
         The types to compile for at once; without it each call's types are compiled when they come.
     config
@@ -157,6 +157,7 @@ def compile_kernel(
     import numba
 
     settings: Any = numba.config
+    sources = tuple(sources) or _file_of(function)
     announce(_name_in_cache(function), distribution, sources)
     with cached_kernels(distribution, sources) as cached:
         before = {name: getattr(settings, name) for name in config or ()}
@@ -229,6 +230,10 @@ def _say_once() -> None:
     )
 
 
+def _file_of(function: Any) -> tuple[Path, ...]:
+    return (Path(function.__code__.co_filename),)
+
+
 def _name_in_cache(function: Callable[..., Any]) -> str:
     return f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
 
@@ -278,4 +283,13 @@ def call_once(make: Callable[[], T]) -> Callable[[], T]:
 
 @cache
 def _fingerprint(files: tuple[Path, ...]) -> str:
-    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+    """Tell files apart by place, time of change and text.
+
+    numba takes machine code for that of another place or time; where it does, a kernel is not
+    cached, although its text is the same.
+    """
+    digest = sha256()
+    for file in files:
+        digest.update(f"{file.resolve()} {file.stat().st_mtime_ns} ".encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]

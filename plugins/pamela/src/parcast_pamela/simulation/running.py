@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -69,5 +70,5 @@ _KERNEL = Kernel(
     partial(compile_kernel, kernel.run, "parcast-pamela"),
     plain_steps=50_000,
     uncached_steps=300_000,
-    is_cached=partial(is_cached, "kernel.run", "parcast-pamela"),
+    is_cached=partial(is_cached, "kernel.run", "parcast-pamela", (Path(kernel.__file__),)),
 )
