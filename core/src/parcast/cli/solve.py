@@ -12,6 +12,7 @@ import attrs
 import typer
 
 from parcast.api import Registry
+from parcast.cli.details import print_row
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.options import (
     AssumeAlike,
@@ -36,7 +37,6 @@ from parcast.cli.output import (
     print_json,
     print_results,
     print_sweep,
-    print_table,
     print_text,
     writing,
 )
@@ -48,9 +48,7 @@ from parcast.files import assuming_alike
 from parcast.model.query import Status
 from parcast.quantities.formulas import Unit, parse_quantity
 from parcast.quantities.ranges import parse_numbers
-from parcast.quantities.units import format_seconds
 from parcast.results.results import Results
-from parcast.results.row import Row
 
 if TYPE_CHECKING:
     from parcast.comparison.over import Over
@@ -221,7 +219,7 @@ def predict(
         print_json(results.to_dict())
     else:
         for row in results.rows:
-            _print_row(row)
+            print_row(row)
     return _exit_code(results)
 
 
@@ -276,39 +274,3 @@ def _exit_code(results: Results) -> int:
         return 2
     bad = Status.OK not in statuses or statuses & {Status.FAILED, Status.NOT_CONVERGED}
     return 1 if bad else 0
-
-
-def _print_row(row: Row) -> None:
-    print(f"{row.workload} on {row.machine}, p = {row.p}, d = {row.d}, by {row.solver}\n")
-    if row.time is None:
-        print_text(f"{row.status.value}: {row.message}\n")
-        return
-    lines = [("time", format_seconds(row.time))]
-    spread = (("lower", row.lower), ("upper", row.upper), ("std", row.std))
-    lines += [(name, format_seconds(value)) for name, value in spread if value is not None]
-    if row.ci is not None:
-        lines.append(("95 % interval", " .. ".join(map(format_seconds, row.ci))))
-    lines += [(f"quantile {q}", format_seconds(value)) for q, value in row.quantiles.items()]
-    if row.speedup is not None:
-        lines.append(("speedup", f"{row.speedup:.4g}"))
-    if row.parts is not None:
-        parts = attrs.asdict(row.parts)
-        lines += [(name, format_seconds(seconds)) for name, seconds in parts.items()]
-    if row.binding is not None:
-        lines.append(("bottleneck", row.binding))
-    from parcast.html import flatten
-
-    lines += [(key, _shown(value)) for key, value in flatten(row.details) if key != "assumptions"]
-    print_table(("", ""), [list(line) for line in lines])
-    for word, texts in (
-        ("converted", row.lowering),
-        ("note", row.notes),
-        ("assumes", row.details.get("assumptions", ())),
-    ):
-        for text in texts:
-            print_text(f"{word}: {text}")
-    print()
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
