@@ -167,7 +167,7 @@ def test_times_where_processes_stand_for_others_are_those_of_the_page(size):
         assert time >= most / 2, text
 
 
-@pytest.mark.parametrize("text", ["mpich", "openmpi", *(f"{op} {name}" for op, name in NAMED)])
+@pytest.mark.parametrize("text", [*LIBRARIES, *(f"{op} {name}" for op, name in NAMED)])
 def test_a_collective_has_no_deadlock_where_every_message_waits_for_its_receive(text):
     for op in ALGORITHMS if text in LIBRARIES else [text.split()[0]]:
         for size in (*range(1, 18), 33):
@@ -175,6 +175,35 @@ def test_a_collective_has_no_deadlock_where_every_message_waits_for_its_receive(
                 native = program(size, collective(op, size, bytes_=4096, root=root))
                 chosen = _in_levels(algorithms(text), size)
                 match_unrolled(expand(native, chosen), algorithms(), 0)
+
+
+def test_nccl_sends_short_sums_along_trees_over_nodes_and_long_ones_round_a_ring():
+    nodes, of_node, startup, per_byte = 8, 8, 3e-6, 1 / 25e9
+    size = nodes * of_node
+    chosen = algorithms("nccl")
+    chosen = Algorithms(chosen.names, nodes=np.arange(size) // of_node)
+
+    def sent(bytes_):
+        unrolled = expand(program(size, collective("allreduce", size, bytes_=bytes_)), chosen)
+        return [
+            (rank, to, amount)
+            for rank, operations in enumerate(listed(unrolled))
+            for _, to, amount, _ in operations
+            if to is not None
+        ]
+
+    short, long = sent(8), sent(2**20)
+    across = [(rank, to) for rank, to, _ in short if rank // of_node != to // of_node]
+    assert {rank % of_node for pair in across for rank in pair} == {0}
+    assert len(short) == 2 * (size - 1)
+    assert len(across) == 2 * (nodes - 1)
+    assert {(to - rank) % size for rank, to, _ in long} == {1}
+    assert len(long) == 2 * (size - 1) * size
+    assert {amount for *_, amount in long} == {2**20 / size}
+    # where the rule changes, a tree and a ring take about as long as each other
+    depth = math.log2(of_node) + math.log2(nodes)
+    tree, ring = 2 * depth * (startup + 2**20 * per_byte), 2 * (size - 1) * startup
+    assert 1 / 2 < tree / (ring + 2 * 2**20 * per_byte) < 2
 
 
 def _in_levels(chosen, size, order=None):

@@ -350,7 +350,7 @@ def test_algorithms_are_read_from_one_word():
             "scan",
             (
                 "scan has no algorithm ''. Known: dissemination, linear, recursive-doubling, "
-                "mpich, openmpi."
+                "mpich, nccl, openmpi."
             ),
         ),
     ],

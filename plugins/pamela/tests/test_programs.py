@@ -292,7 +292,9 @@ def test_bytes_of_every_process_are_below_the_time_and_no_estimate(op, contentio
         bound(query_of(source, form="barrier"))
 
 
-NAMED = [(op, name) for op, names in ALGORITHMS.items() for name in (*names, "mpich", "openmpi")]
+NAMED = [
+    (op, name) for op, names in ALGORITHMS.items() for name in (*names, "mpich", "nccl", "openmpi")
+]
 
 
 @pytest.mark.parametrize(("op", "name"), NAMED)

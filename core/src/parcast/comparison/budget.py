@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from parcast.comparison.solving import Task
-from parcast.model.query import Prediction, Status
-from parcast.quantities.units import format_seconds
+from parcast.comparison.solving import Task, too_dear
+from parcast.model.query import Prediction
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
@@ -20,6 +19,7 @@ class _Priced:
     """A task by its place, and the seconds that its solver says it takes."""
 
     index: int
+    name: str
     seconds: float
 
 
@@ -41,7 +41,7 @@ def within_budget(
     kept, left = list(tasks), budget
     for task in priced:
         if task.seconds > left:
-            kept[task.index] = _too_dear(tasks[task.index], task.seconds, budget, left)
+            kept[task.index] = too_dear(task.name, task.seconds, budget, left)
         else:
             left -= task.seconds
     return kept
@@ -53,16 +53,5 @@ def _prices(registry: Catalog, tasks: Sequence[Task | Prediction]) -> list[_Pric
         if isinstance(task, Task):
             solver = registry.solver(task.entry.name)
             seconds = solver.cost(task.query) if hasattr(solver, "cost") else None
-            priced.append(_Priced(index, seconds or 0.0))
+            priced.append(_Priced(index, task.entry.name, seconds or 0.0))
     return priced
-
-
-def _too_dear(task: Task | Prediction, seconds: float, budget: float, left: float) -> Prediction:
-    name = task.entry.name if isinstance(task, Task) else ""
-    total = format_seconds(budget)
-    over = "beyond" if seconds > budget else f"and {format_seconds(left)} is left of"
-    message = (
-        f"takes about {format_seconds(seconds)}, {over} the budget of {total}; "
-        f"name it (-s {name}), or allow more (--budget)"
-    )
-    return Prediction(status=Status.REFUSED, message=message, details={"cost": seconds})

@@ -89,8 +89,9 @@ def answer(
     """
     answers = Answers(MOST_ALONE) if answers is None else answers
     resolve_task = partial(resolve, registry, solver_of=cache(registry.solver), load=cache(load))
+    affordable = partial(resolve_task, budget=math.inf if budget is None else budget)
     several = len({question.query.machine.name for question in questions}) > 1
-    tasks = [_task(question, resolve_task, tell, several=several) for question in questions]
+    tasks = [_task(question, affordable, tell, several=several) for question in questions]
     if budget is not None:
         tasks = within_budget(registry, tasks, budget)
     outcomes = solve_all(registry, tasks, tell)

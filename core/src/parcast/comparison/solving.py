@@ -24,6 +24,7 @@ from parcast.errors import (
 )
 from parcast.model.query import Prediction, Query, Status, is_lower_bound
 from parcast.plugins.entries import JOBS, Solver, SolverEntry, load
+from parcast.quantities.units import format_seconds
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
@@ -68,11 +69,13 @@ def resolve(
     settings: Settings,
     solver_of: Callable[[str], Solver] | None = None,
     load: Callable[[str], Any] = load,
+    budget: float = math.inf,
 ) -> Task | Prediction:
     """Return the task of the solver that answers to ``name`` here, or why there is none.
 
     Who has many queries gives a ``solver_of`` that makes each solver once, and a ``load``
-    that looks for each target once.
+    that looks for each target once. A conversion that takes more seconds than the ``budget`` is
+    not begun.
     """
     steps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -87,6 +90,9 @@ def resolve(
         elif name in registry.families:
             family = registry.families[name]
             if family.kind is not None:
+                conversion = _conversion(registry, query, family.kind, load)
+                if conversion > budget:
+                    return too_dear(name, conversion, budget, budget)
                 query, steps, notes = lower(registry.lowerings, query, family.kind)
             entry = registry.entry(load(family.target)(query))
         else:
@@ -94,10 +100,12 @@ def resolve(
         options = settings.options_of(entry, query.p, query.d)
         if options is not None:
             query = query.with_options(options)
+        conversion = _conversion(registry, original, entry.kind, load)
+        if conversion > budget:
+            return too_dear(name, conversion, budget, budget)
         query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind, original)
         steps, notes = steps + more_steps, notes + more_notes
         ways = [registry.lowerings[step] for step in steps]
-        conversion = load(ways[0].cost)(original) if ways and ways[0].cost else 0.0
         reason = (solver_of or registry.solver)(entry.name).supports(query)
     except FileError:  # a wrong option is the asker's to mend
         raise
@@ -109,6 +117,23 @@ def resolve(
     exact = all(way.exact for way in ways)
     below = all(way.exact or way.below for way in ways)
     return Task(entry, query, steps, notes, exact, below, conversion)
+
+
+def _conversion(registry: Catalog, query: Query, goal: str, load: Callable[[str], Any]) -> float:
+    """Return the stated seconds of turning a query's workload into a kind; 0 where none are."""
+    ways = path(registry.lowerings, query.workload.kind, goal)
+    return float(load(ways[0].cost)(query)) if ways and ways[0].cost else 0.0
+
+
+def too_dear(name: str, seconds: float, budget: float, left: float) -> Prediction:
+    """Return the refusal of what takes more seconds than are left of a budget."""
+    total = format_seconds(budget)
+    over = "beyond" if seconds > budget else f"and {format_seconds(left)} is left of"
+    message = (
+        f"takes about {format_seconds(seconds)}, {over} the budget of {total}; "
+        f"name it (-s {name}), or allow more (--budget)"
+    )
+    return Prediction(status=Status.REFUSED, message=message, details={"cost": seconds})
 
 
 def _check_jobs(registry: Catalog, name: str) -> None:

@@ -127,7 +127,7 @@ class Network:
     duplex: Literal["full", "half"] = "full"  #: half: a port sends and receives with one bandwidth
     #: sender: ``startup`` and ``bandwidth`` keep the sender busy
     paid_by: Literal["wire", "sender"] = "wire"
-    #: algorithms, as ``allreduce ring, alltoall pairwise``, or a library's: ``mpich``, ``openmpi``
+    #: algorithms, as ``allreduce ring, alltoall pairwise``, or a library's: ``mpich``, ``nccl``
     collectives: str | None = None
     local: LocalNetwork | None = None
     sizes: tuple[NetworkSize, ...] = ()  #: what changes with the size of messages, ascending

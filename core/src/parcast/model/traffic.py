@@ -18,6 +18,7 @@ from parcast.model.costs import Costs
 from parcast.model.fabric import NO_LINK, Ports, star
 from parcast.model.machine import Machine
 from parcast.model.phases import Traffic
+from parcast.quantities.rows import distinct_rows
 
 Column = NDArray[Any]
 
@@ -49,10 +50,10 @@ class Messages:
     def of(cls, sources: Any, targets: Any, sizes: Any, counts: Any = 1.0) -> Messages:
         """Return messages, those of the same processes and size as one kind."""
         columns = np.broadcast_arrays(*map(np.ravel, (sources, targets, sizes, counts)))
-        kinds, row = np.unique(np.stack(columns[:3]), axis=1, return_inverse=True)
-        numbers = np.bincount(row.ravel(), columns[3].astype(float), kinds.shape[1])
-        ranks = kinds[:2].astype(np.int64)
-        return cls(sources=ranks[0], targets=ranks[1], sizes=kinds[2], counts=numbers)
+        first, kind = distinct_rows(columns[:3])
+        sources, targets = (ranks[first].astype(np.int64) for ranks in columns[:2])
+        numbers = np.bincount(kind, columns[3].astype(float), len(first))
+        return cls(sources=sources, targets=targets, sizes=columns[2][first], counts=numbers)
 
 
 def traffic_of(exchanges: Sequence[Messages], costs: Costs, processes: int) -> Traffic:

@@ -85,4 +85,5 @@ def parcast_lowerings() -> Iterator[Lowering]:
         "phases",
         "parcast.program.lowerings.to_phases:lower",
         "Operations counted, for processes that are alike.",
+        cost="parcast.program.lowerings.to_phases:cost",
     )

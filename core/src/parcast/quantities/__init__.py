@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         replicate,
         student_t,
     )
+    from parcast.quantities.rows import distinct_rows
     from parcast.quantities.units import UNITS, format_seconds, is_number, unit_factor
 else:
     __getattr__ = lazily(__name__)
@@ -59,6 +60,7 @@ __all__ = [
     "Value",
     "Whole",
     "describe",
+    "distinct_rows",
     "evaluate",
     "format_seconds",
     "from_ast",

@@ -14,6 +14,7 @@ from parcast.program.matching import CODE, Columns, matched_program
 from parcast.program.matching import match_unrolled as fixed_program
 from parcast.program.reference import frozen
 from parcast.program.source import SENDS
+from parcast.quantities import distinct_rows
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.unawaited import unawaited_notes
@@ -242,22 +243,17 @@ def _channels(columns: Columns, calls: Ints, rank: Ints, rows: Ints, whole: Any)
     """Number the channels, and say on which each call sends and receives."""
     op, tag = columns.op[calls], columns.tag[calls]
     sends, receives = np.isin(op, _SENDING), np.isin(op, _RECEIVING)
-    ends = np.concatenate(
-        [
-            np.stack([rank[sends], columns.dst[calls][sends], tag[sends]], axis=1),
-            np.stack([columns.src[calls][receives], rank[receives], tag[receives]], axis=1),
-        ]
-    ).astype(np.int64)
-    table, numbers = np.unique(ends, axis=0, return_inverse=True)
-    numbers = numbers.reshape(-1)
+    sources = np.concatenate([rank[sends], columns.src[calls][receives]])
+    targets = np.concatenate([columns.dst[calls][sends], rank[receives]])
+    tags = np.concatenate([tag[sends], tag[receives]]).astype(np.int64)
+    first, numbers = distinct_rows((sources, targets, tags))
     whole[rows[sends], OUT] = numbers[: sends.sum()]
     whole[rows[receives], INTO] = numbers[sends.sum() :]
-    source, target, tags = table.reshape(-1, 3).T
     return Channels(
-        source=source.astype(np.int32),
-        target=target.astype(np.int32),
-        tag=tags.copy(),
-        communicator=np.zeros(len(tags), np.int32),
+        source=sources[first].astype(np.int32),
+        target=targets[first].astype(np.int32),
+        tag=tags[first],
+        communicator=np.zeros(len(first), np.int32),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import attrs
@@ -21,7 +21,7 @@ from parcast.model.workload import Workload
 from parcast.program.matching.blockwise import ends_in_block_order
 from parcast.program.matching.prepare import matched_program
 from parcast.program.source.operations import COLLECTIVES, SENDS
-from parcast.program.unroll.blocks import Pool, Unrolled
+from parcast.program.unroll.blocks import Block, Pool, Unrolled
 from parcast.quantities.formulas import Formula, Unit
 
 #: A program whose busiest process computes more than this times the mean is not SPMD.
@@ -48,6 +48,15 @@ class Counts:
     calls: NDArray[np.float64]  #: that pay the receiver's overhead
     accesses: NDArray[np.float64]  #: reads and writes
     accessed: NDArray[np.float64]  #: bytes read and written
+
+
+#: Seconds that the conversion takes for an operation.
+_OPERATION = 1e-7
+
+
+def cost(query: Query) -> float:
+    """Return the seconds that the conversion of a program takes at most."""
+    return _OPERATION * matched_program(query, pools=True).unrolled.count()
 
 
 def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
@@ -243,8 +252,11 @@ def _traffic(timed: Unrolled, counts: Counts, costs: Costs) -> Traffic:
     What all exchange by ``sendrecv`` is over before what comes next begins. Messages of a pool are
     for nobody beforehand: they take what those between nodes do.
     """
-    repeats = Counter(id(block) for block in timed.blocks if block.op in SENDS)
-    blocks = {id(block): block for block in timed.blocks if block.op in SENDS}
+    sends = {id(block): block for block in timed.blocks if block.op in SENDS}
+    numbers: dict[Hashable, int] = {}
+    kinds = {name: numbers.setdefault(_kind(block), len(numbers)) for name, block in sends.items()}
+    repeats = Counter(kinds[id(block)] for block in timed.blocks if block.op in SENDS)
+    blocks = {kinds[name]: block for name, block in sends.items()}
     exchanges, together = [], []
     for key, block in blocks.items():
         sources = np.arange(timed.size) if block.ranks is None else block.ranks
@@ -268,6 +280,13 @@ def _traffic(timed: Unrolled, counts: Counts, costs: Costs) -> Traffic:
         fixed=traffic.fixed + of_pools * overheads + carried * costs.overhead_per_byte,
         transfer=traffic.transfer + carried * costs.per_byte,
     )
+
+
+def _kind(block: Block) -> Hashable:
+    """Return what tells messages apart: many blocks may send the same."""
+    columns = (block.ranks, block.arguments["dst"], block.arguments["bytes"])
+    arrays = [np.asarray(-1 if column is None else column) for column in columns]
+    return block.op, *((array.dtype.str, array.shape, array.tobytes()) for array in arrays)
 
 
 def _own_overhead(counts: Counts, costs: Costs, traffic: Traffic | None) -> float:

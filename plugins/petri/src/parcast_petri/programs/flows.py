@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.model import Costs, Wiring
+from parcast.quantities import distinct_rows
 from parcast_petri.nets.net import Link, Tokens
 
 #: The class of messages that never share a link that could be full.
@@ -74,12 +75,7 @@ def _routes(wiring: Wiring, src: Any, dst: Any, per_byte: Any, flowing: Any) -> 
 
 def _classes(routes: Any, per_byte: Any) -> tuple[Any, Any]:
     """Return the first message of each class, and the class of each message."""
-    route = np.unique(routes, axis=0, return_inverse=True)[1].ravel()
-    speeds, speed = np.unique(per_byte, return_inverse=True)
-    _, first, inverse = np.unique(
-        route * len(speeds) + speed.ravel(), return_index=True, return_inverse=True
-    )
-    return first, inverse.ravel()
+    return distinct_rows((*routes.T, per_byte))
 
 
 def _links(wiring: Wiring, routes: Any, per_byte: Any, fastest: float) -> tuple[Link, ...]:

@@ -85,8 +85,8 @@ class Algorithms(Mapping[str, str]):
 def algorithms(text: str | None = None) -> Algorithms:
     """Return the algorithm of every collective, as ``allreduce ring, alltoall pairwise`` says.
 
-    ``mpich`` and ``openmpi`` stand for the rules of that library, for all collectives that the
-    text does not name another algorithm of.
+    ``mpich``, ``openmpi`` and ``nccl`` stand for the rules of that library, for all collectives
+    that the text does not name another algorithm of.
 
     Raises
     ------

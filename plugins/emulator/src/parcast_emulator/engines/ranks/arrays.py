@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from parcast.model import Costs
 from parcast.program.matching import CODE, TIMING, Columns, Matched
+from parcast.quantities import distinct_rows
 from parcast_emulator.blocks import Floats
 from parcast_emulator.cluster import Cluster
 
@@ -258,7 +259,7 @@ def _boxes(columns: Columns, rank: Any, matched: Matched) -> NDArray[np.int32]:
     receives = np.flatnonzero(matching.received_from == TIMING)
     both = np.concatenate([sends, receives])
     to = np.concatenate([columns.dst[sends], rank[receives]])
-    _, boxes[both] = np.unique(np.stack([to, columns.tag[both]]), axis=1, return_inverse=True)
+    _, boxes[both] = distinct_rows((to, columns.tag[both]))
     return boxes
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import attrs
 
-from parcast.program.matching.collectives.libraries import mpich, openmpi
+from parcast.program.matching.collectives.libraries import mpich, nccl, openmpi
 
 
 @attrs.frozen
@@ -24,5 +24,6 @@ class Library:
 
 LIBRARIES: Mapping[str, Library] = {
     "mpich": Library(mpich.algorithm, mpich.follows_nodes),
+    "nccl": Library(nccl.algorithm, nccl.follows_nodes),
     "openmpi": Library(openmpi.algorithm, openmpi.follows_nodes),
 }
