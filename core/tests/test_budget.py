@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
-from parcast import SolverEntry, Status
+from parcast import Lowering, SolverEntry, Status
 from parcast.cli import main
 
 COSTS = '''
+import attrs
+
 from parcast import Prediction
 
 class Costly:
@@ -21,6 +25,20 @@ class Costly:
 
     def solve(self, query):
         return Prediction(time=1.0)
+
+class Quick(Costly):
+    """A test."""
+
+    cost = lambda self, query: 0.0
+
+CONVERTED = []
+
+def convert(workload, query):
+    CONVERTED.append(query.p)
+    return attrs.evolve(workload, kind="costly"), ()
+
+def conversion(query):
+    return float(query.p)
 
 class Free(Costly):
     """A test."""
@@ -53,6 +71,24 @@ def test_the_cheap_points_are_solved_first(registry, workload, machine):
         "takes about 8 s, and 1 s is left of the budget of 8 s; name it (-s costly.one), or allow "
         "more (--budget)"
     )
+
+
+def test_a_conversion_beyond_the_budget_is_not_begun(
+    make_registry, workload, machine, tmp_path, monkeypatch
+):
+    (tmp_path / "costs_of_tests.py").write_text(COSTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    way = Lowering(
+        "phases", "costly", "costs_of_tests:convert", "A test.", cost="costs_of_tests:conversion"
+    )
+    solver = SolverEntry("costly.two", "costly", "costs_of_tests:Quick", "A test.")
+    registry = make_registry(entries=[solver], hooks={"parcast_lowerings": lambda: [way]})
+    results = registry.compare(workload, machine, p=[1, 4, 2, 8], budget=6)
+    refused = [row for row in results.rows if row.status is Status.REFUSED]
+    assert [row.p for row in refused] == [2, 8]  # 1 and 4 leave a second
+    assert refused[0].message.startswith("takes about 2 s, and 1 s is left of the budget of 6 s")
+    assert refused[1].message.startswith("takes about 8 s, beyond the budget of 6 s")
+    assert sorted(set(importlib.import_module("costs_of_tests").CONVERTED)) == [1, 4]
 
 
 def test_who_is_named_is_asked_whatever_it_costs(registry, workload, machine):

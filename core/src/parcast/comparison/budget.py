@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from parcast.comparison.solving import Task, too_dear
+from parcast.comparison.solving import Budget, Task
 from parcast.model.query import Prediction
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class _Priced:
 
 
 def within_budget(
-    registry: Catalog, tasks: Sequence[Task | Prediction], budget: float
+    registry: Catalog, tasks: Sequence[Task | Prediction], budget: Budget
 ) -> list[Task | Prediction]:
     """Return the tasks, with a refusal in place of each whose cost no longer fits.
 
@@ -35,16 +35,16 @@ def within_budget(
     tasks
         What is asked. Solvers that state no cost are taken to be quick.
     budget
-        Seconds, by the costs that solvers state.
+        What is left of it for solving, by the costs that solvers state.
     """
     priced = sorted(_prices(registry, tasks), key=lambda task: task.seconds)
-    kept, left = list(tasks), budget
+    answered = list(tasks)
     for task in priced:
-        if task.seconds > left:
-            kept[task.index] = too_dear(task.name, task.seconds, budget, left)
+        if task.seconds > budget.left:
+            answered[task.index] = budget.refusal(task.name, task.seconds)
         else:
-            left -= task.seconds
-    return kept
+            budget = budget.less(task.seconds)
+    return answered
 
 
 def _prices(registry: Catalog, tasks: Sequence[Task | Prediction]) -> list[_Priced]:

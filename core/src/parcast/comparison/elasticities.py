@@ -42,7 +42,7 @@ MOST_BEYOND = 1.0
 #: A solver that states a cost of more seconds is not asked again.
 MOST_SECONDS = 2.0
 
-#: Nor is one for which asking again for each number would take more seconds, by that cost.
+#: As many seconds are spent on asking again for each number, of all answers, the cheap first.
 MOST_IN_ALL = 20.0
 
 #: What the parts of a time that no number of the machine changes are under: waits that the

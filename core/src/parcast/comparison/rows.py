@@ -13,7 +13,16 @@ from parcast.comparison.budget import within_budget
 from parcast.comparison.grid import Question
 from parcast.comparison.jobs import jobs_of
 from parcast.comparison.settings import Settings
-from parcast.comparison.solving import PASSING, Outcome, Task, Tell, resolve, silent, solve_all
+from parcast.comparison.solving import (
+    PASSING,
+    Budget,
+    Outcome,
+    Task,
+    Tell,
+    resolve,
+    silent,
+    solve_all,
+)
 from parcast.errors import ParcastError, is_passing
 from parcast.model.answers import Answers, Sources, key_of
 from parcast.model.price import charge
@@ -89,11 +98,16 @@ def answer(
     """
     answers = Answers(MOST_ALONE) if answers is None else answers
     resolve_task = partial(resolve, registry, solver_of=cache(registry.solver), load=cache(load))
-    affordable = partial(resolve_task, budget=math.inf if budget is None else budget)
     several = len({question.query.machine.name for question in questions}) > 1
-    tasks = [_task(question, affordable, tell, several=several) for question in questions]
-    if budget is not None:
-        tasks = within_budget(registry, tasks, budget)
+    left = None if budget is None else Budget(budget, budget)
+    tasks: list[Task | Prediction] = []
+    for question in questions:
+        task = _task(question, partial(resolve_task, budget=left), tell, several=several)
+        tasks.append(task)
+        if left is not None and isinstance(task, Task):
+            left = left.less(task.conversion)
+    if left is not None:
+        tasks = within_budget(registry, tasks, left)
     outcomes = solve_all(registry, tasks, tell)
     alone = _references(registry, answers, questions, tasks, outcomes, tell)
     rows = [_row(*facts) for facts in zip(questions, tasks, outcomes, alone, strict=True)]
@@ -220,15 +234,21 @@ def _with_elasticities(
     from parcast.comparison.elasticities import MOST_IN_ALL, Solved, elasticities, stated_cost
     from parcast.comparison.waits import waits
 
-    solved, rows = {}, list(rows)
-    for index, (question, task, outcome) in enumerate(zip(questions, tasks, outcomes, strict=True)):
-        if isinstance(task, Prediction):
-            continue
-        solution = Solved(question, task, outcome)
-        seconds = stated_cost(registry, solution)
-        if seconds is not None and seconds <= MOST_IN_ALL:
-            solved[index] = solution
-        elif seconds is not None and rows[index].binding:
+    solutions = {
+        index: Solved(question, task, outcome)
+        for index, (question, task, outcome) in enumerate(
+            zip(questions, tasks, outcomes, strict=True)
+        )
+        if isinstance(task, Task)
+    }
+    costs = {index: stated_cost(registry, solution) for index, solution in solutions.items()}
+    known = {index: seconds for index, seconds in costs.items() if seconds is not None}
+    solved, rows, left = {}, list(rows), MOST_IN_ALL
+    for index, seconds in sorted(known.items(), key=lambda item: item[1]):
+        left -= seconds
+        if left >= 0:
+            solved[index] = solutions[index]
+        elif rows[index].binding:
             notes = (*rows[index].notes, f"bottleneck: {_NOT_ASKED}")
             rows[index] = attrs.evolve(rows[index], notes=notes)
     results = elasticities(registry, list(solved.values()), resolve_task, tell)

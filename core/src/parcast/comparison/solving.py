@@ -62,6 +62,28 @@ class Outcome:
     seconds: float | None = None
 
 
+@attrs.frozen
+class Budget:
+    """How many seconds an answer may take, by stated costs, and how many of them are left."""
+
+    seconds: float
+    left: float
+
+    def less(self, seconds: float) -> Budget:
+        """Return the budget after something that takes so many seconds."""
+        return attrs.evolve(self, left=self.left - seconds)
+
+    def refusal(self, name: str, seconds: float) -> Prediction:
+        """Return the refusal of what takes more seconds than are left."""
+        total = format_seconds(self.seconds)
+        over = "beyond" if seconds > self.seconds else f"and {format_seconds(self.left)} is left of"
+        message = (
+            f"takes about {format_seconds(seconds)}, {over} the budget of {total}; "
+            f"name it (-s {name}), or allow more (--budget)"
+        )
+        return Prediction(status=Status.REFUSED, message=message, details={"cost": seconds})
+
+
 def resolve(
     registry: Catalog,
     name: str,
@@ -69,13 +91,13 @@ def resolve(
     settings: Settings,
     solver_of: Callable[[str], Solver] | None = None,
     load: Callable[[str], Any] = load,
-    budget: float = math.inf,
+    budget: Budget | None = None,
 ) -> Task | Prediction:
     """Return the task of the solver that answers to ``name`` here, or why there is none.
 
     Who has many queries gives a ``solver_of`` that makes each solver once, and a ``load``
-    that looks for each target once. A conversion that takes more seconds than the ``budget`` is
-    not begun.
+    that looks for each target once. A conversion that takes more than is left of the ``budget``
+    is not begun.
     """
     steps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -91,8 +113,8 @@ def resolve(
             family = registry.families[name]
             if family.kind is not None:
                 conversion = _conversion(registry, query, family.kind, load)
-                if conversion > budget:
-                    return too_dear(name, conversion, budget, budget)
+                if budget is not None and conversion > budget.left:
+                    return budget.refusal(name, conversion)
                 query, steps, notes = lower(registry.lowerings, query, family.kind)
             entry = registry.entry(load(family.target)(query))
         else:
@@ -101,8 +123,8 @@ def resolve(
         if options is not None:
             query = query.with_options(options)
         conversion = _conversion(registry, original, entry.kind, load)
-        if conversion > budget:
-            return too_dear(name, conversion, budget, budget)
+        if budget is not None and conversion > budget.left:
+            return budget.refusal(name, conversion)
         query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind, original)
         steps, notes = steps + more_steps, notes + more_notes
         ways = [registry.lowerings[step] for step in steps]
@@ -123,17 +145,6 @@ def _conversion(registry: Catalog, query: Query, goal: str, load: Callable[[str]
     """Return the stated seconds of turning a query's workload into a kind; 0 where none are."""
     ways = path(registry.lowerings, query.workload.kind, goal)
     return float(load(ways[0].cost)(query)) if ways and ways[0].cost else 0.0
-
-
-def too_dear(name: str, seconds: float, budget: float, left: float) -> Prediction:
-    """Return the refusal of what takes more seconds than are left of a budget."""
-    total = format_seconds(budget)
-    over = "beyond" if seconds > budget else f"and {format_seconds(left)} is left of"
-    message = (
-        f"takes about {format_seconds(seconds)}, {over} the budget of {total}; "
-        f"name it (-s {name}), or allow more (--budget)"
-    )
-    return Prediction(status=Status.REFUSED, message=message, details={"cost": seconds})
 
 
 def _check_jobs(registry: Catalog, name: str) -> None:

@@ -8,6 +8,8 @@ from parcast_emulator.hardware import cluster_of
 #: Seconds for an operation of a program by compiled kernels, where messages share links, and by
 #: processes; for one of an application, compiled and by processes; and for any answer.
 RANKS, FLOWS, PROCESSES, BLOCKS, CALLS, ANSWER = 8e-8, 2e-7, 7e-6, 5e-7, 8e-5, 1e-3
+#: So many processes that share links take twice as long for an operation as few do.
+BESIDE = 256
 
 #: More operations of emulated applications are not counted.
 _COUNTED = 1_000_000

@@ -74,7 +74,8 @@ class TightlyCoupled:
 
         program_query = content.as_program(query)
         count = matched_program(program_query, pools=True).unrolled.count()
-        seconds = costs.FLOWS if query.machine.network.contention == "fair" else costs.RANKS
+        fair = query.machine.network.contention == "fair"
+        seconds = costs.FLOWS * (1 + query.p / costs.BESIDE) if fair else costs.RANKS
         if why_not_compiled(program_query) is not None:
             seconds = costs.PROCESSES
         return costs.ANSWER + seconds * count

@@ -13,15 +13,17 @@ from parcast_petri.programs.at_once import is_plain
 from parcast_petri.programs.traffic import random_traffic
 from parcast_petri.solvers.preparation import loads
 
-#: Seconds for an answer; to build the net of one operation, in columns and by objects; and for one
-#: firing.
-_ANSWER, _IN_COLUMNS, _BUILT, _FIRED = 2e-3, 1.5e-6, 12e-6, 5e-7
+#: Seconds for an answer; to build the net of one operation, in columns and by objects; for one
+#: firing; and for an operation beside those of each other process that shares links fairly.
+_ANSWER, _IN_COLUMNS, _BUILT, _FIRED, _BESIDE = 2e-3, 1.5e-6, 12e-6, 5e-7, 3e-8
 
 
 def one_run(query: Query) -> float:
     """Return the seconds that one run takes, most of them for building the net."""
     plain = not loads(query) and is_plain(query, query.options or Options())
     built = _IN_COLUMNS if plain else _BUILT
+    if query.machine.network.contention == "fair":
+        built += _BESIDE * query.p
     return _ANSWER + built * matched_program(query, pools=True).unrolled.count()
 
 
