@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -15,9 +16,10 @@ from parcast.files import read_xml
 from parcast_petri.nets.net import Net
 from parcast_petri.nets.net_files import net_of
 from parcast_petri.nets.pnml.elements import child, children, label, local
+from parcast_petri.nets.pnml.sorts import structure
 from parcast_petri.nets.pnml.times import fields
+from parcast_petri.nets.pnml.unfolding import Arc, Unfolding, check_transitions, is_colored
 
-_COLORED = ("symmetricnet", "highlevel", "hlpng", "pt-hlpng", "coloured", "colored")
 _NODES = ("place", "transition", "arc", "referencePlace", "referenceTransition")
 
 
@@ -27,12 +29,15 @@ class Document:
 
     net: Net
     notes: tuple[str, ...] = ()
+    unfolded: bool = False  #: tokens have colors in the file
 
 
-def read_pnml(path: Path) -> Document:
-    """Return the net of a PNML file.
+def read_pnml(path: Path, name: str | None = None) -> Document:
+    """Return the net of a PNML file, the one of a name or id where there are several.
 
-    Places and transitions go by their ids; in files that parcast wrote, by their names.
+    Places and transitions go by their ids; in files that parcast wrote, by their names. Tokens of
+    finitely many colors are unfolded: a place for each color, a transition for all values of
+    variables that its condition takes.
 
     Raises
     ------
@@ -41,27 +46,21 @@ def read_pnml(path: Path) -> Document:
     """
     root = read_xml(path)
     try:
-        net, notes = _Reading(root).net()
+        reading = _Reading(root, name)
+        net, notes = reading.net()
     except FileError as error:
         raise FileError(f"{path}: {error}") from None
-    return Document(net, tuple(dict.fromkeys(notes)))
+    return Document(net, tuple(dict.fromkeys(notes)), reading.colors is not None)
 
 
 class _Reading:
-    def __init__(self, root: ET.Element) -> None:
+    def __init__(self, root: ET.Element, name: str | None) -> None:
         self.root = root
         nets = [root] if local(root) == "net" else list(children(root, "net"))
         if local(root) not in ("pnml", "net") or not nets:
             raise FileError(f"the file has no <pnml> with a <net>, but <{local(root)}>")
-        if len(nets) > 1:
-            raise FileError(f"the file has {len(nets)} nets; keep one, or join them in the tool")
-        self.element = nets[0]
-        self.kind = self.element.get("type", "")
-        if any(word in self.kind.lower() for word in _COLORED):
-            raise FileError(
-                f"the net is of type {self.kind!r}: its tokens have colors; unfold it to a "
-                "place/transition net first"
-            )
+        self.element = _chosen(nets, name)
+        self.colors = Unfolding(self.element) if is_colored(self.element) else None
         self.nodes = list(self._found(self.element))
         self.ours = any(
             block.get("tool") == "parcast" for block in children(self.element, "toolspecific")
@@ -113,9 +112,11 @@ class _Reading:
         return names
 
     def net(self) -> tuple[Net, list[str]]:
+        if self.colors is not None:
+            return self._unfolded(self.colors)
         places: dict[str, int] = {}
         transitions: dict[str, dict[str, Any]] = {}
-        dialects = set()
+        dialects: set[str | None] = set()
         for node in self.nodes:
             if local(node) == "place":
                 places[self.names[node.get("id", "")]] = self._tokens(node)
@@ -128,28 +129,72 @@ class _Reading:
         for node in self.nodes:
             if local(node) == "arc":
                 self._arc(node, places, transitions)
+        self._check_size(len(places), len(transitions))
+        return self._built(places, list(transitions.values()), dialects)
+
+    def _built(
+        self, places: dict[str, int], transitions: list[dict[str, Any]], dialects: set[str | None]
+    ) -> tuple[Net, list[str]]:
         if dialects == {None}:
             self.notes.append("the file states no times: every transition is immediate")
         elif None in dialects:
             self.notes.append("some transitions have no time: they are immediate")
-        self._check_size(len(places), len(transitions))
         data = {
-            "name": label(self.element, "name") or self.element.get("id") or "net",
+            "name": _title(self.element) or self.element.get("id") or "net",
             "places": list(places),
-            "transitions": list(transitions.values()),
+            "transitions": transitions,
             "initial_marking": {name: tokens for name, tokens in places.items() if tokens},
         }
         return net_of(data), self.notes
 
-    def _tokens(self, place: ET.Element) -> int:
-        name = self.names[place.get("id", "")]
-        if label(place, "type") not in (None, "dot"):
-            raise FileError(f"place {name!r} has tokens of colors; unfold the net first")
+    def _unfolded(self, colors: Unfolding) -> tuple[Net, list[str]]:
+        """Return the net with a place for each color."""
+        ends: dict[str, list[Arc]] = {}
+        owners = {self.names[n.get("id", "")] for n in self.nodes if local(n) == "transition"}
+        for node in self.nodes:
+            if local(node) == "place":
+                name = self.names[node.get("id", "")]
+                self._check_place(node, name)
+                colors.add_place(node, name)
+        for node in self.nodes:
+            if local(node) == "arc":
+                source, target = self._end(node, "source"), self._end(node, "target")
+                role, place, owner = _role(node, source, target, set(colors.names), owners)
+                weight = partial(self._weight, node, source, target)
+                ends.setdefault(owner, []).append(colors.arc(node, role, place, weight))
+        transitions: list[dict[str, Any]] = []
+        dialects: set[str | None] = set()
+        for node in self.nodes:
+            if local(node) != "transition":
+                continue
+            name = self.names[node.get("id", "")]
+            dialect, timing, notes = fields(node, name)
+            dialects.add(dialect)
+            self.notes += notes
+            for full, arcs in colors.instances(node, name, ends.get(name, ())):
+                transitions.append({**timing, "name": full, **arcs})
+                check_transitions(len(transitions))
+        self.notes.append(
+            f"colors are unfolded: {len(colors.names):,} places and {len(owners):,} transitions "
+            f"become {len(colors.places):,} and {len(transitions):,}"
+        )
+        return self._built(colors.places, transitions, dialects)
+
+    def _check_place(self, place: ET.Element, name: str) -> None:
+        """Refuse what would be lost."""
         if place.get("invariant", "< inf") not in ("< inf", "&lt; inf", ""):
             raise FileError(f"place {name!r} has an invariant of ages, which would be lost")
         if int(_count(label(place, "capacity") or "0", f"the capacity of place {name!r}")):
             raise FileError(f"place {name!r} has a capacity, which would be lost; add a place of "
                             "free slots")  # fmt: skip
+
+    def _tokens(self, place: ET.Element) -> int:
+        name = self.names[place.get("id", "")]
+        self._check_place(place, name)
+        sort = child(place, "type")
+        if structure(sort) is None and label(place, "type") not in (None, "dot"):
+            raise FileError(f"place {name!r} has tokens of colors and says their sort as text "
+                            "only; export its structure")  # fmt: skip
         text = label(place, "initialMarking") or place.get("initialMarking") or "0"
         return self._count(text, f"the marking of place {name!r}", child(place, "hlinitialMarking"))
 
@@ -157,26 +202,17 @@ class _Reading:
         self, arc: ET.Element, places: dict[str, int], transitions: dict[str, dict[str, Any]]
     ) -> None:
         source, target = self._end(arc, "source"), self._end(arc, "target")
-        role = f"the weight of arc {source!r} to {target!r}"
-        weight = self._count(_inscription(arc, role), role, child(arc, "hlinscription"))
-        kind = _arc_kind(arc)
-        if source in places and target in transitions:
-            key, place, owner = "pre", source, transitions[target]
-        elif source in transitions and target in places:
-            key, place, owner = "post", target, transitions[source]
-        else:
-            raise FileError(f"the arc {source!r} to {target!r} joins no place and transition")
-        if kind == "inhibitor" and key == "pre":
-            arcs = owner.setdefault(kind, {})
-            arcs[place] = min(weight, arcs.get(place, weight))
-            return
-        if kind != "normal":
-            raise FileError(
-                f"the arc {source!r} to {target!r} is of type {kind!r}; "
-                "normal and, from places, inhibitor ones are read"
-            )
+        key, place, name = _role(arc, source, target, places, transitions)
+        weight, owner = self._weight(arc, source, target), transitions[name]
         arcs = owner.setdefault(key, {})
-        arcs[place] = arcs.get(place, 0) + weight
+        arcs[place] = (
+            min(weight, arcs.get(place, weight)) if key == "inhibitor"
+            else arcs.get(place, 0) + weight
+        )  # fmt: skip
+
+    def _weight(self, arc: ET.Element, source: str, target: str) -> int:
+        role = f"the weight of arc {source!r} to {target!r}"
+        return self._count(_inscription(arc, role), role, child(arc, "hlinscription"))
 
     def _count(self, text: str, role: str, colored: ET.Element | None = None) -> int:
         """Return a number of tokens, which TAPAAL may name and say again as tokens ``dot``."""
@@ -211,6 +247,49 @@ class _Reading:
                     f"the nupn block states {stated[0]} places and {stated[1]} transitions, and "
                     f"the file has {places} and {transitions}; it is cut off or changed"
                 )
+
+
+def _chosen(nets: list[ET.Element], name: str | None) -> ET.Element:
+    """Return the net of a name or id, or the only one."""
+    if name is None and len(nets) == 1:
+        return nets[0]
+    ids = [net.get("id") or "" for net in nets]
+    labels = [_title(net) for net in nets]
+    found = [net for net, *words in zip(nets, ids, labels, strict=True) if name in words]
+    if name is None or len(found) != 1:
+        several = "several nets" if len(found) > 1 else "no net" if name else f"{len(nets)} nets"
+        called = f" called {name!r}" if name else ""
+        known = ", ".join(f"#{id_}" for id_ in ids[:10])
+        hint = did_you_mean(name, [*ids, *labels]) if name else ""
+        raise FileError(f"the file has {several}{called}; name one after it, of {known}.{hint}")
+    return found[0]
+
+
+def _title(net: ET.Element) -> str:
+    """Return the name of a net, "" where it has none; TAPAAL says some twice."""
+    texts = {(one.findtext("{*}text") or one.text or "").strip() for one in children(net, "name")}
+    return texts.pop() if len(texts) == 1 else ""
+
+
+def _role(
+    arc: ET.Element, source: str, target: str, places: Container[str], owners: Container[str]
+) -> tuple[str, str, str]:
+    """Return what an arc is (pre, post or inhibitor), its place and its transition."""
+    kind = _arc_kind(arc)
+    if source in places and target in owners:
+        key, place, owner = "pre", source, target
+    elif source in owners and target in places:
+        key, place, owner = "post", target, source
+    else:
+        raise FileError(f"the arc {source!r} to {target!r} joins no place and transition")
+    if kind == "inhibitor" and key == "pre":
+        return kind, place, owner
+    if kind != "normal":
+        raise FileError(
+            f"the arc {source!r} to {target!r} is of type {kind!r}; "
+            "normal and, from places, inhibitor ones are read"
+        )
+    return key, place, owner
 
 
 def _arc_kind(arc: ET.Element) -> str:
