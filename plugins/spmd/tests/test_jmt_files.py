@@ -172,6 +172,7 @@ def test_demands_are_per_visit_of_the_reference_station():
     [
         ("closedclass", "openclass", "no attribute rate"),
         ("closedclass", "halfclass", "<closedclass> or <openclass>"),
+        ('name="Chain02"', 'name="Chain01"', "used twice"),
         ('population="6"', 'population="6.5"', "give a whole number"),
         ('population="6"', 'population="many"', "give a finite number"),
         ('population="6"', "", "no attribute population"),

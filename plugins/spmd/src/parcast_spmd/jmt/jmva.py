@@ -67,6 +67,7 @@ def network_from_jmva(root: Element, where: str) -> ClosedNetwork | MixedNetwork
     refuse_others(parameters, ("classes", "stations", "ReferenceStation"), where)
     classes = [_job_class(element, where) for element in _child(parameters, "classes", where)]
     names = [job.name for job in classes]
+    _check_once(names, f"{where}: the class")
     rows = [_station(element, names, where) for element in _child(parameters, "stations", where)]
     visits = {row.name: row.visits for row in rows}
     cycle = [_reference(parameters, name, r, visits, where) for r, name in enumerate(names)]
@@ -107,11 +108,7 @@ def _mixed(
                 f"{where}: station {row.name!r} has times for up to {len(row.speeds)} jobs and "
                 f"{jobs} may be there; give one for each number."
             )
-    names = tuple(row.name for row in rows) + tuple(job.name for job in classes)
-    if len({row.name for row in rows}) != len(rows) or len({j.name for j in classes}) != len(
-        classes
-    ):
-        raise FileError(f"{where}: of {', '.join(names)} one is used twice; give each its own.")
+    _check_once([row.name for row in rows], f"{where}: the station")
     return MixedNetwork(
         centers=tuple(
             Center(
@@ -133,6 +130,14 @@ def _mixed(
         shares=(1.0,) * len(classes),
         feeds=(Feed(),) * len(rows),
     )
+
+
+def _check_once(names: Sequence[str], what: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise FileError(f"{what} {name!r} is used twice; give each its own name.")
+        seen.add(name)
 
 
 def _child(parent: Element, tag: str, where: str) -> Element:

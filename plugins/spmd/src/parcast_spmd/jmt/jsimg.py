@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from parcast.errors import FileError
 from parcast_spmd.jmt.elements import Element, attribute, refuse_others, whole
 from parcast_spmd.jmt.nodes import Part, Ranked, part_of
+from parcast_spmd.mixed.model import Node, State, Visitor
 from parcast_spmd.mixed.network import MixedNetwork
-from parcast_spmd.mixed.traffic import Node, State, Visitor, mixed_network
+from parcast_spmd.mixed.traffic import mixed_network
 from parcast_spmd.mva.closed_network import (
     ClosedNetwork,
     JobClass,
@@ -18,6 +19,9 @@ from parcast_spmd.mva.closed_network import (
 
 #: Measures, the initial state and pictures change no steady state.
 _KNOWN = ("userClass", "node", "measure", "connection", "preload", "blockingRegion")
+
+#: Nodes times classes that take seconds
+_MOST_STATES = 20_000
 
 
 def network_from_jsimg(root: Element, where: str) -> ClosedNetwork | MixedNetwork:
@@ -44,6 +48,11 @@ def network_from_jsimg(root: Element, where: str) -> ClosedNetwork | MixedNetwor
         raise FileError(f"{where} has no {'nodes' if classes else 'classes'}; add some.")
     if len(set(names)) != len(names) or len({job.name for job in classes}) != len(classes):
         raise FileError(f"{where}: a name of a node or class is used twice; give each its own.")
+    if len(names) * len(classes) > _MOST_STATES:
+        raise FileError(
+            f"{where}: {len(names):,} nodes times {len(classes):,} classes are more than "
+            f"{_MOST_STATES:,}; use fewer."
+        )
     connections = _connections(sim, names, where)
     connections[""] = [
         name

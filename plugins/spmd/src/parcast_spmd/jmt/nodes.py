@@ -10,9 +10,9 @@ from parcast.errors import FileError
 from parcast_spmd.jmt.elements import Element, attribute, refuse_others, whole
 from parcast_spmd.jmt.routing import Targets, switched, targets, tasks
 from parcast_spmd.jmt.service import by_class, last, time_of
+from parcast_spmd.mixed.model import Node
 from parcast_spmd.mixed.network import Center
 from parcast_spmd.mixed.times import Time
-from parcast_spmd.mixed.traffic import Node
 
 _Sections = Mapping[str, Element]
 

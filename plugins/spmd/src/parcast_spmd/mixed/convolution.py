@@ -35,24 +35,34 @@ class Means:
     totals: list[Floats]
 
 
-def convolved(queues: Sequence[Queue], think: Floats, populations: Sequence[int]) -> Means:
-    """Return the means of closed chains.
-
-    The weights of states are multiplied by powers of throughputs near the solution, so that they
-    are probabilities and the sums neither overflow nor vanish; every term is positive.
+def check_size(populations: Sequence[int], queues: int) -> None:
+    """Refuse closed jobs that would take long, before anything is made of them.
 
     Raises
     ------
     UnsupportedError
         If there are too many population vectors.
     """
-    shape = tuple(jobs + 1 for jobs in populations)
-    size = math.prod(shape)
-    if size > MOST_VECTORS or 2.0 * len(queues) * size**2 > MOST_WORK:
+    size = math.prod(jobs + 1 for jobs in populations)
+    if size > MOST_VECTORS or 2.0 * queues * size**2 > MOST_WORK:
         raise UnsupportedError(
-            f"{size:,} vectors of populations at {len(queues)} queues are too many to be solved "
+            f"{size:,} vectors of populations at {queues} queues are too many to be solved "
             "exactly; use fewer jobs or classes, or single servers without open classes."
         )
+
+
+def convolved(queues: Sequence[Queue], think: Floats, populations: Sequence[int]) -> Means:
+    """Return the means of closed chains, whose size `check_size` has let through.
+
+    The weights of states are multiplied by powers of throughputs near the solution, so that they
+    are probabilities and the sums neither overflow nor vanish; every term is positive.
+
+    Raises
+    ------
+    SolveError
+        If they do nevertheless.
+    """
+    shape = tuple(jobs + 1 for jobs in populations)
     scale = _near(queues, think, np.array(populations, dtype=float))
     grid = np.indices(shape).reshape(len(shape), -1).astype(float)
     gamma = np.array([math.lgamma(i + 1) for i in range(sum(populations) + 1)])

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from itertools import combinations
-
 import attrs
 import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast_spmd.mixed.convolution import Queue, convolved
-from parcast_spmd.mixed.network import Center, MixedNetwork, MixedSolution, Split
+from parcast_spmd.mixed.convolution import Queue, check_size, convolved
+from parcast_spmd.mixed.forks import cycle_bounds
+from parcast_spmd.mixed.network import Center, MixedNetwork, MixedSolution
 from parcast_spmd.mixed.stations import (
     Floats,
     alone,
@@ -21,9 +19,6 @@ from parcast_spmd.mixed.stations import (
     speeds_of,
 )
 from parcast_spmd.mixed.times import Time
-
-#: Branches whose sets are summed for the maximum of independent times
-_MOST_SETS = 12
 
 
 @attrs.define
@@ -180,6 +175,8 @@ def _solve_closed(
     by_chain = np.array([demand[:, rows].sum(axis=1) for rows in members]).T
     is_queue = np.array([center.type == "queue" for center in network.centers])
     shared = [k for k in range(len(meets)) if meets[k] and is_queue[k] and by_chain[k].any()]
+    populations = [network.chains[c].population or 0 for c in closed]
+    check_size(populations, len(shared))
     open_loads = (work.rates * work.times).sum(axis=1)
     queues = []
     for k in shared:
@@ -195,7 +192,7 @@ def _solve_closed(
             Queue(log_factors(speeds, load, jobs), by_chain[k], max(spare, 1e-9 * speeds[-1]))
         )
     think = by_chain[~is_queue].sum(axis=0)
-    means = convolved(queues, think, [network.chains[c].population or 0 for c in closed])
+    means = convolved(queues, think, populations)
     for i, (c, rows) in enumerate(zip(closed, members, strict=True)):
         throughput[c] = means.throughput[i]
         work.rates[:, rows] = visits[:, rows] * throughput[c]
@@ -228,7 +225,7 @@ def _assembled(
     with np.errstate(divide="ignore", invalid="ignore"):
         of_visit = np.where(work.rates > 0, work.lengths / work.rates, 0.0)
         of_job = np.where(per_chain > 0, work.lengths / per_chain, 0.0)
-    bounds = [_cycle(network, c, of_job, of_visit) for c in range(len(network.chains))]
+    bounds = [cycle_bounds(network, c, of_job, of_visit) for c in range(len(network.chains))]
     cycles = [bounds[chain_of[r]] for r in classes]
     notes = [
         f"Jobs of {', '.join(repr(network.classes[r]) for r in chain.members)} turn into one "
@@ -266,43 +263,3 @@ def _assembled(
         loss=work.loss,
         notes=tuple(notes),
     )  # fmt: skip
-
-
-def _cycle(network: MixedNetwork, c: int, of_job: Floats, of_visit: Floats) -> tuple[float, float]:
-    """Return bounds of the time of a job: equal where nothing is split."""
-    members = list(network.chains[c].members)
-    spent = of_job[:, members].sum(axis=1)
-    low = high = 0.0
-    for split in network.splits:
-        if split.chain == c:
-            branches = [math.fsum(spent[list(branch)]) / split.visits for branch in split.branches]
-            low += split.visits * max(branches)
-            high += split.visits * _longest(network, split, branches, of_visit[:, members])
-            for branch in split.branches:
-                spent[list(branch)] = 0.0
-    rest = math.fsum(spent)
-    return rest + low, rest + high
-
-
-def _longest(network: MixedNetwork, split: Split, branches: list[float], of_visit: Floats) -> float:
-    """Return a bound on the mean of the longest branch.
-
-    Responses at single servers that take exponential times in turn are exponential, and those of
-    tasks that arrive together are associated, so that the maximum of independent ones is not
-    less (Nelson and Tantawi 1988; Baccelli, Makowski and Shwartz 1989). Else their sum.
-    """
-    simple = all(
-        len(branch) == 1
-        and (center := network.centers[branch[0]]).type == "queue"
-        and (center.order, center.servers, center.speeds) == ("turns", 1, ())
-        and all(time is None or time.exponential for time in center.service)
-        and np.count_nonzero(of_visit[branch[0]]) == 1
-        for branch in split.branches
-    )
-    if not simple or len(branches) > _MOST_SETS:
-        return math.fsum(branches)
-    return math.fsum(
-        (-1) ** (size + 1) / math.fsum(1 / time for time in chosen)
-        for size in range(1, len(branches) + 1)
-        for chosen in combinations(branches, size)
-    )
