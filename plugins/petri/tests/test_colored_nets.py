@@ -254,6 +254,10 @@ WIDE = '<namedsort id="W" name="W"><finiteintrange start="1" end="900"/></nameds
         (THREE.replace('refvariable="x"', 'refvariable="z"'), "variable 'z' is not declared"),
         (THREE.replace("<usersort", "<arbitrary", 1), "'x' is <arbitrary>"),
         (THREE.replace("<successor>", "<root>").replace("</successor>", "</root>"), "<root> in a"),
+        (
+            THREE.replace(times(1, variable("x")), term("subtract", times(1, variable("x")), every("P"))),
+            "transition .take., place .think.: an inscription subtracts",
+        ),
         (THREE.replace("P2", "P1"), "two constants of id 'P1'"),
         (THREE.replace(every("P"), constant("P9"), 1), "constant 'P9' is not declared"),
         (THREE.replace('declaration="P"/></structure>', 'declaration="dot"/></structure>', 1),
@@ -289,3 +293,15 @@ def test_what_grows_too_large_is_refused_before_it_is_built(bound, words, tmp_pa
     )
     with pytest.raises(FileError, match=words):
         read(tmp_path, text)
+
+
+def test_arcs_as_the_engines_of_tapaal_write_them_are_the_same(tmp_path):
+    text = philosophers(3)
+    for name in ("think", "eat", "fork"):
+        text = text.replace(f'<arc id="{name}', f'<inputArc id="{name}')
+    for name in ("take", "put"):
+        text = text.replace(f'<arc id="{name}', f'<outputArc id="{name}')
+    parts = text.split("</arc>")
+    ends = ["inputArc" if "<inputArc" in part else "outputArc" for part in parts[:-1]]
+    text = "".join(f"{part}</{end}>" for part, end in zip(parts, ends, strict=False)) + parts[-1]
+    assert read(tmp_path, text).net == read(tmp_path, philosophers(3)).net

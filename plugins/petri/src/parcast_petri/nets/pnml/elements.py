@@ -13,6 +13,15 @@ def local(element: ET.Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
+#: Arcs of PNML, and those that TAPAAL's engines write; without intervals of ages they are the same.
+ARCS = ("arc", "inputArc", "outputArc", "inhibitorArc")
+
+
+def is_arc(element: ET.Element) -> bool:
+    """Whether an element is an arc."""
+    return local(element) in ARCS
+
+
 def children(element: ET.Element, tag: str) -> Iterator[ET.Element]:
     """Yield the child elements of a tag."""
     return (node for node in element if local(node) == tag)

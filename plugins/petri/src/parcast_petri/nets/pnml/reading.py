@@ -15,12 +15,12 @@ from parcast.errors import FileError, did_you_mean
 from parcast.files import read_xml
 from parcast_petri.nets.net import Net
 from parcast_petri.nets.net_files import net_of
-from parcast_petri.nets.pnml.elements import child, children, label, local
+from parcast_petri.nets.pnml.elements import ARCS, child, children, is_arc, label, local
 from parcast_petri.nets.pnml.sorts import structure
 from parcast_petri.nets.pnml.times import fields
 from parcast_petri.nets.pnml.unfolding import Arc, Unfolding, check_transitions, is_colored
 
-_NODES = ("place", "transition", "arc", "referencePlace", "referenceTransition")
+_NODES = ("place", "transition", "referencePlace", "referenceTransition", *ARCS)
 
 
 @attrs.frozen
@@ -60,7 +60,8 @@ class _Reading:
         if local(root) not in ("pnml", "net") or not nets:
             raise FileError(f"the file has no <pnml> with a <net>, but <{local(root)}>")
         self.element = _chosen(nets, name)
-        self.colors = Unfolding(self.element) if is_colored(self.element) else None
+        declaring = root if len(nets) == 1 else self.element
+        self.colors = Unfolding(declaring) if is_colored(self.element) else None
         self.nodes = list(self._found(self.element))
         self.ours = any(
             block.get("tool") == "parcast" for block in children(self.element, "toolspecific")
@@ -78,7 +79,7 @@ class _Reading:
                 yield from self._found(node)
             elif local(node) in _NODES:
                 yield node
-            elif local(node) in ("transport-arc", "transportArc", "inputArc", "outputArc"):
+            elif local(node) in ("transport-arc", "transportArc"):
                 raise FileError(
                     f"<{local(node)}> is TAPAAL's own form of arcs with ages; export plain PNML"
                 )
@@ -88,7 +89,7 @@ class _Reading:
         names: dict[str, str] = {}
         references: dict[str, str] = {}
         for node in self.nodes:
-            if local(node) == "arc":
+            if is_arc(node):
                 continue
             id_ = node.get("id")
             if id_ is None:
@@ -127,7 +128,7 @@ class _Reading:
                 self.notes += notes
                 transitions[name] = {**timing, "name": name}
         for node in self.nodes:
-            if local(node) == "arc":
+            if is_arc(node):
                 self._arc(node, places, transitions)
         self._check_size(len(places), len(transitions))
         return self._built(places, list(transitions.values()), dialects)
@@ -157,7 +158,7 @@ class _Reading:
                 self._check_place(node, name)
                 colors.add_place(node, name)
         for node in self.nodes:
-            if local(node) == "arc":
+            if is_arc(node):
                 source, target = self._end(node, "source"), self._end(node, "target")
                 role, place, owner = _role(node, source, target, set(colors.names), owners)
                 weight = partial(self._weight, node, source, target)
@@ -293,6 +294,8 @@ def _role(
 
 
 def _arc_kind(arc: ET.Element) -> str:
+    if local(arc) == "inhibitorArc":
+        return "inhibitor"
     type_element = child(arc, "type")
     if type_element is not None:
         return type_element.get("value", "normal")

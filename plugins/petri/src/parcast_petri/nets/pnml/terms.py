@@ -206,7 +206,10 @@ class Reader:
                 for color, count in one(values).items():
                     result[color] = result.get(color, 0) + factor * count
             if any(count < 0 for count in result.values()):
-                raise FileError("an inscription subtracts more tokens than there are")
+                raise FileError(
+                    "an inscription subtracts more tokens than there are, on which tools differ; "
+                    "add a condition"
+                )
             return {color: count for color, count in result.items() if count}
 
         return Term(bag, None, parts[0].sort if parts else None)

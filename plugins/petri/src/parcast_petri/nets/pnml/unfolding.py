@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import attrs
 
 from parcast.errors import FileError
-from parcast_petri.nets.pnml.elements import child, label, local
+from parcast_petri.nets.pnml.elements import child, is_arc, label, local
 from parcast_petri.nets.pnml.sorts import DOT, Color, Declarations, Sort, structure
 from parcast_petri.nets.pnml.terms import Reader, Term, Values, variables
 
@@ -43,7 +43,7 @@ def is_colored(net: ET.Element) -> bool:
         if marking is not None and any(local(one) == "all" for one in marking.iter()):
             return True
     return any(
-        local(arc) == "arc"
+        is_arc(arc)
         and (inscribed := structure(child(arc, "hlinscription"))) is not None
         and bool(variables(inscribed))
         for arc in net.iter()
@@ -59,8 +59,8 @@ class Unfolding:
         If a term is not known, or the net would be larger than the bounds above.
     """
 
-    def __init__(self, net: ET.Element) -> None:
-        self.declared = Declarations(net)
+    def __init__(self, declaring: ET.Element) -> None:
+        self.declared = Declarations(declaring)
         self.reader = Reader(self.declared)
         self.sorts: dict[str, Sort] = {}
         self.names: dict[str, dict[Color, str]] = {}
@@ -148,7 +148,11 @@ class Unfolding:
 
     def _connect(self, arc: Arc, values: Values, result: _Arcs, name: str) -> None:
         ends, places = result[arc.role], self.names[arc.place]
-        for color, count in arc.term.bag(values).items():
+        try:
+            bag = arc.term.bag(values)
+        except FileError as error:
+            raise FileError(f"transition {name!r}, place {arc.place!r}: {error}") from None
+        for color, count in bag.items():
             if color not in places:
                 raise FileError(
                     f"an arc of transition {name!r} has a color that is not of the sort of place "
