@@ -232,6 +232,12 @@ def solved_network(path: Path) -> None:
         solve_mixed(content)
 
 
+def profile(path: Path) -> None:
+    from parcast_profiles.workload import read
+
+    read(path)
+
+
 def results(path: Path) -> None:
     from parcast_report.reading import read_results
 
@@ -301,6 +307,13 @@ refvariable="y"/> </subterm> </tuple> </subterm> </numberof> </structure> </hlin
 <variable refvariable="x"/> </subterm> </successor> </structure> </hlinscription> </arc>
 </page> </net> </pnml>"""
 
+LITERAL = """[{"frame": {"name": "main"}, "metrics": {"time (inc)": 9.5, "time": 2.0}, "children":
+[{"frame": {"name": "MPI_Send"}, "metrics": {"time (inc)": 7.5, "time": 7.5}}]}]"""
+THICKET = """{"graph": [{"0": {"data": {"name": "main"}, "children": [1], "parents": []},
+"1": {"data": {"name": "step"}, "children": [], "parents": [0]}}],
+"dataframe": [{"node": 0, "profile": 7, "time (inc)": 3.5},
+{"node": 1, "profile": 7, "time (inc)": 2.5}], "profile": [7], "metadata": [{}]}"""
+
 DLIO = """model: {name: unet3d}
 framework: pytorch
 workflow: {train: True, generate_data: False}
@@ -369,6 +382,7 @@ TARGETS = {
     "network": Target(
         ".json", cases("spmd/tests/data/spmd.json", "queueing_network_cases", "*"), network
     ),
+    "hatchet": Target(".json", texts(LITERAL, THICKET), profile),
     "jsim": Target(".jsimg", queuing("mixed.jsimg", "forks.jsimg"), solved_network),
     "jmva": Target(".jmva", queuing("line-one.jmva", "line-two.jmva"), solved_network),
     "measured": Target(

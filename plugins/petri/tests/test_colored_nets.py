@@ -242,6 +242,7 @@ def test_an_unfolded_net_is_written_as_it_is_played(tmp_path):
 
 BIG = '<namedsort id="P" name="P"><finiteintrange start="1" end="1000000000"/></namedsort>'
 THREE = philosophers(3)
+ONE_X = times(1, variable("x"))
 WIDE = '<namedsort id="W" name="W"><finiteintrange start="1" end="900"/></namedsort>'
 
 
@@ -255,7 +256,7 @@ WIDE = '<namedsort id="W" name="W"><finiteintrange start="1" end="900"/></nameds
         (THREE.replace("<usersort", "<arbitrary", 1), "'x' is <arbitrary>"),
         (THREE.replace("<successor>", "<root>").replace("</successor>", "</root>"), "<root> in a"),
         (
-            THREE.replace(times(1, variable("x")), term("subtract", times(1, variable("x")), every("P"))),
+            THREE.replace(ONE_X, term("subtract", ONE_X, every("P"))),
             "transition .take., place .think.: an inscription subtracts",
         ),
         (THREE.replace("P2", "P1"), "two constants of id 'P1'"),
