@@ -306,3 +306,10 @@ def test_arcs_as_the_engines_of_tapaal_write_them_are_the_same(tmp_path):
     ends = ["inputArc" if "<inputArc" in part else "outputArc" for part in parts[:-1]]
     text = "".join(f"{part}</{end}>" for part, end in zip(parts, ends, strict=False)) + parts[-1]
     assert read(tmp_path, text).net == read(tmp_path, philosophers(3)).net
+
+
+def test_bags_that_grow_too_large_are_refused_before_they_are_made(tmp_path):
+    """Five of 900 colors are six hundred million million."""
+    five = term("tuple", *[every("W")] * 5)
+    with pytest.raises(FileError, match="bags of colors have more than 10,000,000"):
+        read(tmp_path, net(declared(WIDE), place("p", "W", five)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,17 @@ from parcast.errors import FileError, did_you_mean
 from parcast.files import read_xml
 from parcast_petri.nets.net import Net
 from parcast_petri.nets.net_files import net_of
-from parcast_petri.nets.pnml.elements import ARCS, child, children, is_arc, label, local
+from parcast_petri.nets.pnml.arcs import count_of, inscription, role_of
+from parcast_petri.nets.pnml.elements import (
+    ARCS,
+    child,
+    children,
+    chosen_net,
+    is_arc,
+    label,
+    local,
+    title,
+)
 from parcast_petri.nets.pnml.sorts import structure
 from parcast_petri.nets.pnml.times import fields
 from parcast_petri.nets.pnml.unfolding import Arc, Unfolding, check_transitions, is_colored
@@ -59,7 +69,7 @@ class _Reading:
         nets = [root] if local(root) == "net" else list(children(root, "net"))
         if local(root) not in ("pnml", "net") or not nets:
             raise FileError(f"the file has no <pnml> with a <net>, but <{local(root)}>")
-        self.element = _chosen(nets, name)
+        self.element = chosen_net(nets, name)
         declaring = root if len(nets) == 1 else self.element
         self.colors = Unfolding(declaring) if is_colored(self.element) else None
         self.nodes = list(self._found(self.element))
@@ -141,7 +151,7 @@ class _Reading:
         elif None in dialects:
             self.notes.append("some transitions have no time: they are immediate")
         data = {
-            "name": _title(self.element) or self.element.get("id") or "net",
+            "name": title(self.element) or self.element.get("id") or "net",
             "places": list(places),
             "transitions": transitions,
             "initial_marking": {name: tokens for name, tokens in places.items() if tokens},
@@ -160,7 +170,7 @@ class _Reading:
         for node in self.nodes:
             if is_arc(node):
                 source, target = self._end(node, "source"), self._end(node, "target")
-                role, place, owner = _role(node, source, target, set(colors.names), owners)
+                role, place, owner = role_of(node, source, target, set(colors.names), owners)
                 weight = partial(self._weight, node, source, target)
                 ends.setdefault(owner, []).append(colors.arc(node, role, place, weight))
         transitions: list[dict[str, Any]] = []
@@ -185,7 +195,7 @@ class _Reading:
         """Refuse what would be lost."""
         if place.get("invariant", "< inf") not in ("< inf", "&lt; inf", ""):
             raise FileError(f"place {name!r} has an invariant of ages, which would be lost")
-        if int(_count(label(place, "capacity") or "0", f"the capacity of place {name!r}")):
+        if int(count_of(label(place, "capacity") or "0", f"the capacity of place {name!r}")):
             raise FileError(f"place {name!r} has a capacity, which would be lost; add a place of "
                             "free slots")  # fmt: skip
 
@@ -203,7 +213,7 @@ class _Reading:
         self, arc: ET.Element, places: dict[str, int], transitions: dict[str, dict[str, Any]]
     ) -> None:
         source, target = self._end(arc, "source"), self._end(arc, "target")
-        key, place, name = _role(arc, source, target, places, transitions)
+        key, place, name = role_of(arc, source, target, places, transitions)
         weight, owner = self._weight(arc, source, target), transitions[name]
         arcs = owner.setdefault(key, {})
         arcs[place] = (
@@ -213,11 +223,11 @@ class _Reading:
 
     def _weight(self, arc: ET.Element, source: str, target: str) -> int:
         role = f"the weight of arc {source!r} to {target!r}"
-        return self._count(_inscription(arc, role), role, child(arc, "hlinscription"))
+        return self._count(inscription(arc, role), role, child(arc, "hlinscription"))
 
     def _count(self, text: str, role: str, colored: ET.Element | None = None) -> int:
         """Return a number of tokens, which TAPAAL may name and say again as tokens ``dot``."""
-        count = _count(self.constants.get(text, text), role)
+        count = count_of(self.constants.get(text, text), role)
         if colored is not None:
             dotted = "".join(node.text or "" for node in children(colored, "text")).strip()
             if re.fullmatch(rf"\(*{count}'dot\)*", dotted) is None:
@@ -248,78 +258,3 @@ class _Reading:
                     f"the nupn block states {stated[0]} places and {stated[1]} transitions, and "
                     f"the file has {places} and {transitions}; it is cut off or changed"
                 )
-
-
-def _chosen(nets: list[ET.Element], name: str | None) -> ET.Element:
-    """Return the net of a name or id, or the only one."""
-    if name is None and len(nets) == 1:
-        return nets[0]
-    ids = [net.get("id") or "" for net in nets]
-    labels = [_title(net) for net in nets]
-    found = [net for net, *words in zip(nets, ids, labels, strict=True) if name in words]
-    if name is None or len(found) != 1:
-        several = "several nets" if len(found) > 1 else "no net" if name else f"{len(nets)} nets"
-        called = f" called {name!r}" if name else ""
-        known = ", ".join(f"#{id_}" for id_ in ids[:10])
-        hint = did_you_mean(name, [*ids, *labels]) if name else ""
-        raise FileError(f"the file has {several}{called}; name one after it, of {known}.{hint}")
-    return found[0]
-
-
-def _title(net: ET.Element) -> str:
-    """Return the name of a net, "" where it has none; TAPAAL says some twice."""
-    texts = {(one.findtext("{*}text") or one.text or "").strip() for one in children(net, "name")}
-    return texts.pop() if len(texts) == 1 else ""
-
-
-def _role(
-    arc: ET.Element, source: str, target: str, places: Container[str], owners: Container[str]
-) -> tuple[str, str, str]:
-    """Return what an arc is (pre, post or inhibitor), its place and its transition."""
-    kind = _arc_kind(arc)
-    if source in places and target in owners:
-        key, place, owner = "pre", source, target
-    elif source in owners and target in places:
-        key, place, owner = "post", target, source
-    else:
-        raise FileError(f"the arc {source!r} to {target!r} joins no place and transition")
-    if kind == "inhibitor" and key == "pre":
-        return kind, place, owner
-    if kind != "normal":
-        raise FileError(
-            f"the arc {source!r} to {target!r} is of type {kind!r}; "
-            "normal and, from places, inhibitor ones are read"
-        )
-    return key, place, owner
-
-
-def _arc_kind(arc: ET.Element) -> str:
-    if local(arc) == "inhibitorArc":
-        return "inhibitor"
-    type_element = child(arc, "type")
-    if type_element is not None:
-        return type_element.get("value", "normal")
-    kind = label(arc, "arctype") or arc.get("type", "normal")
-    # TAPAAL's transport arcs keep the ages of tokens, which matter to no arc that is read
-    kinds = {"tapnInhibitor": "inhibitor", "timed": "normal", "transport": "normal"}
-    return kinds.get(str(kind), str(kind))
-
-
-def _inscription(arc: ET.Element, role: str) -> str:
-    text = label(arc, "inscription") or arc.get("inscription") or "1"
-    if text.startswith(("[", "(")):  # TAPAAL: ages of tokens, and the number of a transport
-        if text.replace(" ", "").partition(":")[0] != "[0,inf)":
-            raise FileError(f"{role} is {text!r}, an interval of ages, which would be lost")
-        text = "1"
-    return arc.get("weight") or text
-
-
-def _count(text: str, role: str) -> int:
-    """Return a number of tokens; PIPE writes ``Default,3``."""
-    parts = [part.strip() for part in text.split(",")]
-    if len(parts) > 2 or (len(parts) == 2 and parts[0] != "Default"):
-        raise FileError(f"{role} is {text!r}: its tokens have colors; unfold the net first")
-    try:
-        return int(parts[-1] or 0)
-    except ValueError:
-        raise FileError(f"{role} is {text!r}; it must be a whole number") from None

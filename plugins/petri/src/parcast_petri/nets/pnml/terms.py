@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping
 from itertools import product
@@ -12,6 +13,9 @@ import attrs
 from parcast.errors import FileError
 from parcast_petri.nets.pnml.elements import children, local
 from parcast_petri.nets.pnml.sorts import DOT, Color, Declarations, Sort, range_of
+
+#: Colors in all bags that are made of inscriptions
+MOST_COUNTED = 10_000_000
 
 #: Values of variables by their ids.
 Values = Mapping[str, Color]
@@ -67,6 +71,16 @@ class Reader:
 
     def __init__(self, declared: Declarations) -> None:
         self.declared = declared
+        self.counted = 0
+        self._every: dict[Sort, Bag] = {}
+
+    def _count(self, colors: int) -> None:
+        """Count colors that are put into bags, and refuse too many."""
+        self.counted += colors
+        if self.counted > MOST_COUNTED:
+            raise FileError(
+                f"bags of colors have more than {MOST_COUNTED:,} entries; use a smaller instance"
+            )
 
     def term(self, element: ET.Element) -> Term:
         """Return a term."""
@@ -122,7 +136,9 @@ class Reader:
 
         def bag(values: Values) -> Bag:
             result: Bag = {}
-            for row in product(*(part.bag(values).items() for part in parts)):
+            inside = [part.bag(values) for part in parts]
+            self._count(math.prod(map(len, inside)))
+            for row in product(*(one.items() for one in inside)):
                 count = 1
                 for _, times in row:
                     count *= times
@@ -160,8 +176,15 @@ class Reader:
         if len(element) != 1:
             raise FileError("an <all> has no sort")
         sort = self.declared.sort(element[0])
-        whole_bag = dict.fromkeys(sort.colors(), 1)
-        return Term(lambda _: dict(whole_bag), None, sort)
+        if sort not in self._every:
+            self._every[sort] = dict.fromkeys(sort.colors(), 1)
+        whole_bag = self._every[sort]
+
+        def bag(_: Values) -> Bag:
+            self._count(len(whole_bag))
+            return dict(whole_bag)
+
+        return Term(bag, None, sort)
 
     def _empty(self, _element: ET.Element) -> Term:
         return Term(lambda _: {})
@@ -203,7 +226,9 @@ class Reader:
             result: Bag = {}
             for position, one in enumerate(bags):
                 factor = sign if position else 1
-                for color, count in one(values).items():
+                added = one(values)
+                self._count(len(added))
+                for color, count in added.items():
                     result[color] = result.get(color, 0) + factor * count
             if any(count < 0 for count in result.values()):
                 raise FileError(
