@@ -232,6 +232,7 @@ REGION = "<blockingRegion><globalConstraint maxJobs='3'/></blockingRegion>"
         ('name="maxJobs">\n        <value>1', 'name="maxJobs">\n        <value>0', "maxJobs is"),
         ("TailStrategy", "SEPTStrategy", "QueuePutStrategy is not"),
         ("EPSStrategy", "GPSStrategy", "PSStrategy is not"),
+        ('"numberOfVisits">\n          <value>1', '"numberOfVisits"><value>3', "numberOfVisits is"),
         ("<value>null</value>", "<value>x</value>", "Impatience is not"),
         ("FCFSstrategy", "PollingStrategy", "'PollingStrategy' is not supported"),
         ('random.Exponential"', 'random.Logistic"', "distribution 'Logistic'"),

@@ -134,3 +134,12 @@ def test_the_command_prints_open_networks(capsys):
     assert "convolution" in printed
     assert main(["spmd", "network", str(DATA / "mixed.jsimg"), "-o", "x.jmva"]) == 2
     assert "leave --method and -o out" in capsys.readouterr().err
+
+
+def test_priorities_count_only_where_a_station_looks_at_them():
+    text = MIXED.replace('priority="0"', 'priority="3"', 1)
+    assert text != MIXED
+    assert solved(text) == solved(MIXED)
+    with pytest.raises(ParcastError, match="QueuePutStrategy is not one"):
+        solved(text.replace("TailStrategy", "TailStrategyPriority"))
+    assert solved(MIXED.replace("TailStrategy", "TailStrategyPriority")) == solved(MIXED)

@@ -250,7 +250,7 @@ def _check_order(
         ranks = len({job.priority for job in served}) > 1
         plain = {kind.removesuffix("Priority") for kind in kinds}
         wrong = {
-            "numberOfVisits": values > {"1"} or (len(values) == 1 and values != {"1"}),
+            "numberOfVisits": bool(values - {"1"}),
             "classParallelism": bool(values - {"1"}),
             "Impatience": bool(values - {"null"}),
             "retrialDistributions": bool(entries),
