@@ -237,6 +237,7 @@ REGION = "<blockingRegion><globalConstraint maxJobs='3'/></blockingRegion>"
         ("FCFSstrategy", "PollingStrategy", "'PollingStrategy' is not supported"),
         ('random.Exponential"', 'random.Logistic"', "distribution 'Logistic'"),
         ('name="lambda"', 'name="mu"', "no parameter lambda"),
+        ("<value>4.000000000000<", "<value>1e-320<", "no finite mean"),
         ("<value>4.000000000000<", "<value>0<", "a rate of 0"),
         ("EmpiricalStrategy", "RoundRobinStrategy", "by 'RoundRobinStrategy'"),
         ("<value>0.600000000000<", "<value>0.7<", "sum to 1.1"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from parcast.errors import FileError
 from parcast_spmd.jmt.elements import Element, number
 from parcast_spmd.mixed.times import KINDS, Time
@@ -54,10 +56,13 @@ def time_of(strategy: Element, position: str) -> Time | None:
         for parameter in children[1]
     }
     try:
-        return KINDS[name](parameters)
+        time = KINDS[name](parameters)
     except KeyError as error:
         raise FileError(f"{position}: {name} has no parameter {error.args[0]}; add it.") from None
     except (ZeroDivisionError, OverflowError):
         raise FileError(
             f"{position}: {name} has a rate of 0, or one beyond any use; give one above 0."
         ) from None
+    if not math.isfinite(time.mean):
+        raise FileError(f"{position}: {name} has no finite mean; give other parameters.")
+    return time
