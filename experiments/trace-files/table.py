@@ -52,7 +52,8 @@ def materialised(clone: Path, wanted: str, folder: Path) -> list[tuple[str, Path
     chosen = [path for path, size in sizes.items() if size != "BAD" and re.search(wanted, path)]
     parents = {path.rpartition("/")[0] for path in chosen}
     for path, size in sizes.items():
-        if size != "BAD" and any(path.startswith(f"{parent}/") for parent in parents):
+        beside = any(path.startswith(f"{parent}/") for parent in parents if parent)
+        if size != "BAD" and (beside or path in chosen):
             try:
                 content = git(clone, "show", f"HEAD:{path}")
             except subprocess.CalledProcessError:  # its content is not in this clone

@@ -217,6 +217,27 @@ def network(path: Path) -> None:
     read(path)
 
 
+def queuing(*names: str) -> Callable[[], list[bytes]]:
+    folder = ROOT / "plugins" / "spmd" / "tests" / "data"
+    return lambda: [(folder / name).read_bytes() for name in names]
+
+
+def solved_network(path: Path) -> None:
+    """Read a queuing network; where it is open or mixed, solve it."""
+    from parcast_spmd.mixed.network import MixedNetwork
+    from parcast_spmd.mixed.solve import solve_mixed
+    from parcast_spmd.network_files import read
+
+    if isinstance(content := read(path), MixedNetwork):
+        solve_mixed(content)
+
+
+def profile(path: Path) -> None:
+    from parcast_profiles.workload import read
+
+    read(path)
+
+
 def results(path: Path) -> None:
     from parcast_report.reading import read_results
 
@@ -258,6 +279,40 @@ PNML = """<?xml version="1.0"?>
 </property><property key="distributionParameters">2.5</property></toolspecific></transition>
 <arc id="a" source="p" target="t"><inscription><text>2</text></inscription></arc>
 </page></net></pnml>"""
+
+COLORED = """\
+<pnml> <net id="n" type="symmetricnet"> <declaration> <structure> <declarations> <namedsort
+id="C" name="C"> <cyclicenumeration> <feconstant id="c0" name="0"/> <feconstant id="c1"
+name="1"/> <feconstant id="c2" name="2"/> </cyclicenumeration> </namedsort> <namedsort
+id="R" name="R"> <finiteintrange start="1" end="3"/> </namedsort> <namedsort id="CR"
+name="CR"> <productsort> <usersort declaration="C"/> <usersort declaration="R"/>
+</productsort> </namedsort> <variabledecl id="x" name="x"> <usersort declaration="C"/>
+</variabledecl> <variabledecl id="y" name="y"> <usersort declaration="R"/> </variabledecl>
+</declarations> </structure> </declaration> <page id="g"> <place id="p"> <type> <structure>
+<usersort declaration="CR"/> </structure> </type> <hlinitialMarking> <structure> <tuple>
+<subterm> <all> <usersort declaration="C"/> </all> </subterm> <subterm>
+<finiteintrangeconstant value="2"> <finiteintrange start="1" end="3"/>
+</finiteintrangeconstant> </subterm> </tuple> </structure> </hlinitialMarking> </place>
+<place id="q"> <type> <structure> <usersort declaration="C"/> </structure> </type> </place>
+<transition id="t"> <condition> <structure> <and> <subterm> <inequality> <subterm> <variable
+refvariable="x"/> </subterm> <subterm> <useroperator declaration="c1"/> </subterm>
+</inequality> </subterm> <subterm> <lessthan> <subterm> <variable refvariable="y"/>
+</subterm> <subterm> <finiteintrangeconstant value="3"> <finiteintrange start="1" end="3"/>
+</finiteintrangeconstant> </subterm> </lessthan> </subterm> </and> </structure> </condition>
+</transition> <arc id="a" source="p" target="t"> <hlinscription> <structure> <numberof>
+<subterm> <numberconstant value="1"> <positive/> </numberconstant> </subterm> <subterm>
+<tuple> <subterm> <variable refvariable="x"/> </subterm> <subterm> <variable
+refvariable="y"/> </subterm> </tuple> </subterm> </numberof> </structure> </hlinscription>
+</arc> <arc id="b" source="t" target="q"> <hlinscription> <structure> <successor> <subterm>
+<variable refvariable="x"/> </subterm> </successor> </structure> </hlinscription> </arc>
+</page> </net> </pnml>"""
+
+LITERAL = """[{"frame": {"name": "main"}, "metrics": {"time (inc)": 9.5, "time": 2.0}, "children":
+[{"frame": {"name": "MPI_Send"}, "metrics": {"time (inc)": 7.5, "time": 7.5}}]}]"""
+THICKET = """{"graph": [{"0": {"data": {"name": "main"}, "children": [1], "parents": []},
+"1": {"data": {"name": "step"}, "children": [], "parents": [0]}}],
+"dataframe": [{"node": 0, "profile": 7, "time (inc)": 3.5},
+{"node": 1, "profile": 7, "time (inc)": 2.5}], "profile": [7], "metadata": [{}]}"""
 
 DLIO = """model: {name: unet3d}
 framework: pytorch
@@ -322,11 +377,14 @@ TARGETS = {
     "xz": Target(".xz", packed("lzma"), any_trace),
     "bzip2": Target(".bz2", packed("bz2"), any_trace),
     "net": Target(".json", cases("petri/tests/nets.json", "*", "net"), net),
-    "pnml": Target(".pnml", texts(PNML), pnml),
+    "pnml": Target(".pnml", texts(PNML, COLORED), pnml),
     "blocks": Target(".json", cases("emulator/tests/cases.json", "cases", "*"), blocks),
     "network": Target(
         ".json", cases("spmd/tests/data/spmd.json", "queueing_network_cases", "*"), network
     ),
+    "hatchet": Target(".json", texts(LITERAL, THICKET), profile),
+    "jsim": Target(".jsimg", queuing("mixed.jsimg", "forks.jsimg"), solved_network),
+    "jmva": Target(".jmva", queuing("line-one.jmva", "line-two.jmva"), solved_network),
     "measured": Target(
         ".csv", texts("p,d,time\n1,1,2.5 s\n4,1,0.7 s\n", "p,time\n2,1.5\n"), read_measured
     ),

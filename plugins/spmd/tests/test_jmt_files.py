@@ -16,8 +16,8 @@ from parcast_spmd import network_files
 from parcast_spmd.commands import app
 from parcast_spmd.jmt.jmva import jmva_text, network_from_jmva
 from parcast_spmd.jmt.jsimg import network_from_jsimg
-from parcast_spmd.jmt.routing import visits
 from parcast_spmd.jmt.simulation import jsimg_text
+from parcast_spmd.mixed.routes import visit_counts
 from parcast_spmd.mva.choice import solve
 from parcast_spmd.mva.closed_network import ClosedNetwork, JobClass, Station
 
@@ -133,7 +133,7 @@ def test_visits_are_the_means_of_walks(data):
         weights = data.draw(st.lists(st.integers(0, 5), min_size=count, max_size=count))
         weights[0] += 1  # so that every job comes back
         routes[name] = {to: w / sum(weights) for to, w in zip(names, weights, strict=True) if w}
-    found = visits(names, routes, "s0", "x")
+    found = visit_counts(routes, "s0", "x", "s0")
     at, total = {"s0": 1.0}, dict.fromkeys(names, 0.0)
     total["s0"] = 1.0
     while sum(at.values()) > 1e-12:
@@ -144,7 +144,9 @@ def test_visits_are_the_means_of_walks(data):
         at = {name: probability for name, probability in after.items() if name != "s0"}
         for name, probability in at.items():
             total[name] += probability
-    assert found == pytest.approx([total[name] for name in names], rel=1e-9)
+    assert [found.get(name, 0.0) for name in names] == pytest.approx(
+        [total[name] for name in names], rel=1e-9
+    )
 
 
 def changed(name, *replacements):
@@ -168,12 +170,15 @@ def test_demands_are_per_visit_of_the_reference_station():
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("closedclass", "openclass", "only closed classes"),
+        ("closedclass", "openclass", "no attribute rate"),
+        ("closedclass", "halfclass", "<closedclass> or <openclass>"),
+        ('name="Chain02"', 'name="Chain01"', "used twice"),
         ('population="6"', 'population="6.5"', "give a whole number"),
         ('population="6"', 'population="many"', "give a finite number"),
         ('population="6"', "", "no attribute population"),
         ('population="6"', 'population="6" priority="2"', "has a priority"),
-        ('servers="1"', 'servers="2"', "has 2 servers"),
+        ('servers="1"', 'servers="0"', "has 0 servers"),
+        (">0.5</servicetime>", ">0.5;0.4</servicetime>", "otherwise for each class"),
         ("5.0<", "-5.0<", "give a finite number"),
         (">5.0</servicetime>", "/>", "give a finite number"),
         ('<visit customerclass="Chain02">2.0', '<visit customerclass="none">2.0', "which is none"),
@@ -204,36 +209,42 @@ def test_a_document_type_is_refused_in_any_encoding(encoding, tmp_path):
         network_files.read(path)
 
 
-def test_load_dependent_times_must_be_constant():
+def test_load_dependent_times_are_for_each_number_of_jobs():
     text = (DATA / "line-one.jmva").read_text().replace("listation", "ldstation")
     network = network_from_jmva(ET.fromstring(text.replace(">0.04<", ">0.04;0.04<")), "x")
     assert network == network_files.read(DATA / "line-one.jmva")
-    with pytest.raises(FileError, match="depends on the number of jobs"):
+    with pytest.raises(FileError, match="has times for up to 2 jobs"):
         network_from_jmva(ET.fromstring(text.replace(">0.04<", ">0.04;0.02<")), "x")
+
+
+BUS = '<node name="Bus">'
+REGION = "<blockingRegion><globalConstraint maxJobs='3'/></blockingRegion>"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('type="closed"', 'type="open"', "only closed classes"),
-        ('priority="0"', 'priority="1"', "has a priority"),
+        ('type="closed"', 'type="open"', "'Think' is no source"),
+        ('type="closed"', 'type="ajar"', "give open or closed"),
         ('customers="6"', 'customers="x"', "give a finite number"),
         ('referenceSource="Think"', 'referenceSource="Home"', "'Home' is none"),
-        ("<value>-1</value>", "<value>4</value>", "size is not the plain one"),
-        ('name="maxJobs">\n        <value>1', 'name="maxJobs">\n        <value>2', "maxJobs is"),
-        ("TailStrategy", "HeadStrategy", "QueuePutStrategy is not"),
-        ("EPSStrategy", "DPSStrategy", "PSStrategy is not"),
+        ("<value>-1</value>", "<value>4</value>", "room for 4 jobs and a closed class"),
+        ('name="maxJobs">\n        <value>1', 'name="maxJobs">\n        <value>0', "maxJobs is"),
+        ("TailStrategy", "SEPTStrategy", "QueuePutStrategy is not"),
+        ("EPSStrategy", "GPSStrategy", "PSStrategy is not"),
+        ('"numberOfVisits">\n          <value>1', '"numberOfVisits"><value>3', "numberOfVisits is"),
         ("<value>null</value>", "<value>x</value>", "Impatience is not"),
         ("FCFSstrategy", "PollingStrategy", "'PollingStrategy' is not supported"),
-        ('random.Exponential"', 'random.Pareto"', "distribution 'Pareto'"),
+        ('random.Exponential"', 'random.Logistic"', "distribution 'Logistic'"),
         ('name="lambda"', 'name="mu"', "no parameter lambda"),
+        ("<value>4.000000000000<", "<value>1e-320<", "no finite mean"),
         ("<value>4.000000000000<", "<value>0<", "a rate of 0"),
         ("EmpiricalStrategy", "RoundRobinStrategy", "by 'RoundRobinStrategy'"),
         ("<value>0.600000000000<", "<value>0.7<", "sum to 1.1"),
         ('className="PSServer"', 'className="Fork"', "made of Queue, Fork, Router"),
         ('target="Disk B"', 'target="Disk C"', "'Disk C', which is no station"),
         ('<connection source="Bus" target="Disk B"/>', "", "no connection leads to 'Disk B'"),
-        ("<connection", "<blockingRegion/><connection", "<blockingRegion>"),
+        ("<connection", f"{REGION}<connection", "limits the jobs"),
         ("ServiceStrategies.ServiceTimeStrategy", "ServiceStrategies.LoadDependentStrategy",
          "by 'LoadDependentStrategy'"),
     ],
@@ -244,9 +255,6 @@ def test_simulations_that_are_refused(old, new, said, tmp_path):
     with pytest.raises(FileError, match=said) as caught:
         network_files.read(path)
     assert str(caught.value).startswith(str(path))
-
-
-BUS = '<node name="Bus">'
 
 
 def bus(old, new):

@@ -9,14 +9,18 @@ from parcast import KindEntry, Lowering, Reader, hookimpl
 #: What files of any suffix begin with, and the names of files in folders.
 _ANY = (
     r"\A(?:__rec=|\d+ templated_functions|<\?xml[^>]*>\s*(?:<!--.*?-->\s*)*<!DOCTYPE HPCToolkit)"
-    r"|(?m:^(?:profile\.\d+\.\d+\.\d+|experiment\.xml|profile\.cubex)$)"
+    r"|(?m:^(?:profile\.\d+\.\d+\.\d+|experiment\.xml|profile\.cubex|meta\.db)$)"
 )
 
 _READ = {
     ".cali": ("A profile of Caliper.", ""),
     ".cubex": ("A profile of Score-P (CUBE).", ""),
     ".sqlite": ("What Nsight Systems exports.", ""),
-    ".json": ("A profile of Caliper, as cali-query prints it.", r'"column_metadata"'),
+    ".json": (
+        "A profile of Caliper, as cali-query prints it, or of Hatchet and Thicket.",
+        r'"column_metadata"|\A\s*(?:\[\s*\{\s*"(?:name|frame|metrics)"|\{\s*"graph")',
+    ),
+    ".db": ("A database of HPCToolkit 4, which is refused with what to do.", ""),
     ".csv": ("A table of events, as Pipit has it.", r"\ATimestamp \((?:m|u|n)?s\)"),
     ".sts": ("A profile of Projections (Charm++).", ""),
     ".xml": ("A profile of HPCToolkit.", "<!DOCTYPE HPCToolkit"),

@@ -44,11 +44,16 @@ FORMATS = (
     Format(rb"\A.{257}ustar", f"{_READERS}.cube:read"),
     Format(rb"\A(?:\xef\xbb\xbf)?[Tt]imestamp \([mun]?s\)", f"{_READERS}.pipit_csv:read"),
     Format(rb"\APROJECTIONS_ID", f"{_READERS}.projections:read"),
+    Format(rb"\AHPCTOOLKIT(?:meta|prof|ctxt|trce)", f"{_READERS}.hatchet_json:refuse_database"),
+    Format(
+        rb'\A\s*(?:\[\s*\{\s*"(?:name|frame|metrics)"|\{\s*"graph")',
+        f"{_READERS}.hatchet_json:read",
+    ),
     Format(rb"\A\s*\{", f"{_READERS}.caliper_json:read"),
 )
 
 #: The file that stands for a folder.
-_OF_FOLDERS = ("experiment.xml", "profile.cubex", "profile.0.0.0")
+_OF_FOLDERS = ("experiment.xml", "profile.cubex", "profile.0.0.0", "meta.db")
 
 
 def read(path: Path) -> Workload:
@@ -78,7 +83,7 @@ def _profile(file: Path) -> Profile:
     if target is None:
         raise FileError(
             f"{file}: it begins as no profile does of Caliper, Score-P, TAU, HPCToolkit, Nsight "
-            "Systems, Projections or Pipit"
+            "Systems, Projections, Pipit, Hatchet or Thicket"
         )
     profile: Profile = load(target)(file)
     return profile

@@ -1,4 +1,4 @@
-"""Closed networks in files: JSON, and JMT's .jmva and .jsimg."""
+"""Queuing networks in files: JSON, and JMT's .jmva and .jsimg."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import attrs
 
 from parcast.errors import FileError
 from parcast.files import check_file, read_xml, write_text
+from parcast_spmd.mixed.network import MixedNetwork
 from parcast_spmd.mva.closed_network import ClosedNetwork
 from parcast_spmd.mva.json_files import read_network
 
@@ -17,13 +18,13 @@ _XML = {".jmva", ".jsimg", ".jsim", ".xml"}
 SUFFIXES = (".json", ".jmva", ".jsimg")
 
 
-def read(path: Path) -> ClosedNetwork:
-    """Return the closed network in a file.
+def read(path: Path) -> ClosedNetwork | MixedNetwork:
+    """Return the network in a file; what is no closed one of single servers is a mixed one.
 
     Raises
     ------
     FileError
-        If the file cannot be read, or does not hold a closed network with a product form.
+        If the file cannot be read, or holds a network without an exact or bounded solution.
     """
     if path.suffix.lower() not in _XML:
         return read_network(path)

@@ -60,7 +60,7 @@ def subject(
         If there is no such program or machine, or no net of it.
     """
     path = Path(what)
-    if path.suffix.lower() in _NETS and path.exists():
+    if _file_of(path).suffix.lower() in _NETS and _file_of(path).exists():
         if folded:
             raise FileError(f"{path} is a net already: --folded is for programs; leave it out")
         return read_net(path)
@@ -77,14 +77,21 @@ def subject(
 
 
 def read_net(path: Path) -> Subject:
-    """Return the net of a file, by its suffix."""
-    if path.suffix.lower() == ".json":
+    """Return the net of a file, by its suffix; ``FILE#NAME`` names one of several."""
+    file = _file_of(path)
+    if file.suffix.lower() == ".json":
         net = read_json(path)
         return Subject(net, kernel_arrays(net, "plain"))
-    if path.suffix.lower() in _NETS:
-        document = read_pnml(path)
-        return Subject(document.net, kernel_arrays(document.net, "plain"), document.notes, path)
+    if file.suffix.lower() in _NETS:
+        document = read_pnml(file, str(path)[len(str(file)) + 1 :] or None)
+        source = None if document.unfolded or file != path else file
+        return Subject(document.net, kernel_arrays(document.net, "plain"), document.notes, source)
     raise FileError(f"{path}: nets are read from {', '.join(_NETS)}")
+
+
+def _file_of(path: Path) -> Path:
+    """Return the file of ``FILE#NAME``."""
+    return path if path.exists() else Path(str(path).partition("#")[0])
 
 
 def query_of(

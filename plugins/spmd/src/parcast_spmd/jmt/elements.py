@@ -44,6 +44,6 @@ def refuse_others(parent: Element, tags: Iterable[str], where: str) -> None:
     for child in parent:
         if child.tag not in tags:
             raise FileError(
-                f"{where}: <{child.tag}> in <{parent.tag}> is not supported here; the file must "
-                "hold a closed network of delays and single servers."
+                f"{where}: <{child.tag}> in <{parent.tag}> is not supported here; remove it, or "
+                "simulate the model."
             )

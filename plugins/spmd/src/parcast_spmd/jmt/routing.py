@@ -1,38 +1,36 @@
-"""Routing in simulation files, and the visits that follow from it."""
+"""Routing, forks and changes of class in simulation files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from parcast.errors import FileError
-from parcast_spmd.jmt.elements import Element, number
-from parcast_spmd.jmt.service import last
+from parcast_spmd.jmt.elements import Element, number, whole
+from parcast_spmd.jmt.service import by_class, last
 
-#: Where a class goes from a station: probabilities by name, None where it may not be.
-Targets = Mapping[str, float] | None
+#: Where a class goes from a node: weights by name, None where it may not be, or why not.
+Targets = Mapping[str, float] | str | None
 
 
 def targets(strategy: Element, connected: Sequence[str], position: str) -> Targets:
-    """Return where a routing strategy sends jobs.
+    """Return where a routing strategy sends jobs, or why that has no exact solution.
 
     Raises
     ------
     FileError
-        If it depends on the state, or its probabilities are not over connected stations or do
-        not sum to 1.
+        If its probabilities are not over connected stations or do not sum to 1.
     """
     kind = last(strategy.get("classPath"))
     if kind == "DisabledRoutingStrategy":
         return None
-    if kind == "RandomStrategy":
-        if not connected:
-            raise FileError(f"{position}: no connection leads away; add one.")
-        return dict.fromkeys(connected, 1 / len(connected))
     if kind != "EmpiricalStrategy":
-        raise FileError(
-            f"{position} is by {kind!r}; only random and given probabilities are taken."
+        if not connected:
+            return f"{position}: no connection leads away; add one."
+        if kind == "RandomStrategy" or len(connected) == 1:
+            return dict.fromkeys(connected, 1 / len(connected))
+        return (
+            f"{position} is by {kind!r}, which looks at the past or at other stations and has no "
+            "exact solution; give probabilities, or simulate it."
         )
     probabilities: dict[str, float] = {}
     for entry in strategy.iterfind("subParameter/subParameter"):
@@ -47,44 +45,78 @@ def targets(strategy: Element, connected: Sequence[str], position: str) -> Targe
         probabilities[name] = probabilities.get(name, 0.0) + probability
     total = sum(probabilities.values())
     if abs(total - 1) > 1e-6:
-        raise FileError(f"{position}: the probabilities sum to {total:.6g}, not to 1; mend them.")
+        return f"{position}: the probabilities sum to {total:.6g}, not to 1; mend them."
     return {name: probability / total for name, probability in probabilities.items() if probability}
 
 
-def visits(
-    stations: Sequence[str], routes: Mapping[str, Targets], reference: str, position: str
-) -> list[float]:
-    """Return how often each station is visited between two visits at ``reference``.
+def tasks(section: Element, name: str, connected: Sequence[str], position: str) -> Targets:
+    """Return how many tasks of a job of a class a fork sends where, or why that is unknown."""
+    parameters = {parameter.get("name", ""): parameter for parameter in section}
+    if not connected:
+        return f"{position}: no connection leads away; add one."
+    simple = parameters.get("isSimplifiedFork")
+    strategies = parameters.get("ForkStrategy")
+    if strategies is None or simple is None or _value(simple) == "true":
+        count = parameters.get("jobsPerLink")
+        each = 1 if count is None else whole(_value(count), f"{position}: jobsPerLink")
+        return dict.fromkeys(connected, float(each)) if each else f"{position}: no task is sent."
+    strategy = by_class(strategies).get(name)
+    if strategy is None:
+        return None
+    refusal = (
+        f"{position} is by {last(strategy.get('classPath'))!r} with tasks by chance or of other "
+        "classes; known is one task to each branch: simulate it."
+    )
+    if last(strategy.get("classPath")) != "ProbabilitiesFork":
+        return refusal
+    result: dict[str, float] = {}
+    for path in strategy.iterfind("subParameter/subParameter"):
+        chance, numbers = path.find("subParameter[@name='outUnitProbability']"), path.find(
+            "subParameter[@name='JobsPerLinkDis']"
+        )  # fmt: skip
+        if chance is None or numbers is None or len(numbers) != 1:
+            return refusal
+        (entry,) = numbers
+        sent, of = _entry(chance, "stationName"), _entry(entry, "numbers")
+        if {_entry(chance, "probability"), _entry(entry, "probability")} != {"1.0"}:
+            return refusal
+        if sent not in connected:
+            return f"{position}: no connection leads to {sent!r}; add it."
+        result[sent] = float(whole(of, f"{position}: tasks to {sent!r}"))
+    return result if result and all(result.values()) else refusal
+
+
+def switched(section: Element, classes: Sequence[str], position: str) -> dict[str, Targets]:
+    """Return into which classes each one turns, by probabilities.
 
     Raises
     ------
     FileError
-        If a job may reach a station from which it does not come back, or that does not
-        serve it.
+        If they do not sum to 1.
     """
-    reached, open_ends = [reference], [reference]
-    while open_ends:
-        route = routes.get(open_ends.pop())
-        if route is None:
-            raise FileError(f"{position}: jobs reach a station where their routing is disabled.")
-        new = [name for name in route if name not in reached]
-        reached += new
-        open_ends += new
-    others = reached[1:]
-    index = {name: i for i, name in enumerate(others)}
-    matrix = np.eye(len(others))
-    start = np.zeros(len(others))
-    for name in reached:
-        for target, probability in (routes[name] or {}).items():
-            if target in index and name == reference:
-                start[index[target]] += probability
-            elif target in index:
-                matrix[index[target], index[name]] -= probability
-    try:
-        solved = np.linalg.solve(matrix, start)
-    except np.linalg.LinAlgError:
-        raise FileError(f"{position}: jobs do not come back to {reference!r}.") from None
-    if not (np.isfinite(solved).all() and (solved >= 0).all() and (solved < 1e12).all()):
-        raise FileError(f"{position}: jobs do not come back to {reference!r}.")
-    ratios = {reference: 1.0, **dict(zip(others, solved.tolist(), strict=True))}
-    return [ratios.get(name, 0.0) for name in stations]
+    matrix = section.find("parameter[@name='matrix']")
+    rows = by_class(matrix) if matrix is not None else {}
+    result: dict[str, Targets] = {}
+    for name in classes:
+        cells = by_class(rows[name]) if name in rows else {}
+        place = f"{position}: change of {name!r}"
+        weights = {other: number(cell.findtext("value"), place) for other, cell in cells.items()}
+        strange = sorted(set(weights) - set(classes))
+        if strange:
+            raise FileError(f"{place}: {strange[0]!r} is no class; name one.")
+        total = sum(weights.values())
+        result[name] = (
+            {other: weight / total for other, weight in weights.items() if weight}
+            if abs(total - 1) <= 1e-6
+            else f"{place}: the probabilities sum to {total:.6g}, not to 1; mend them."
+        )
+    return result
+
+
+def _value(element: Element) -> str:
+    return (element.findtext("value") or "").strip()
+
+
+def _entry(element: Element, name: str) -> str:
+    child = element.find(f"subParameter[@name='{name}']")
+    return "" if child is None else _value(child)

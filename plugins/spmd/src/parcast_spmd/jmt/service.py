@@ -1,24 +1,14 @@
-"""Service times in simulation files: the mean, and whether the station has a product form."""
+"""Service times and times between arrivals in simulation files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
 
 from parcast.errors import FileError
 from parcast_spmd.jmt.elements import Element, number
+from parcast_spmd.mixed.times import KINDS, Time
 
-_Means = Mapping[str, Callable[[Mapping[str, float]], float]]
-
-#: The mean of each distribution from its parameters, by the last word of its class.
-_MEANS: _Means = {
-    "Exponential": lambda values: 1 / values["lambda"],
-    "DeterministicDistr": lambda values: values["t"],
-    "Erlang": lambda values: values["r"] / values["alpha"],
-    "HyperExp": lambda values: (
-        values["p"] / values["lambda1"] + (1 - values["p"]) / values["lambda2"]
-    ),
-    "Uniform": lambda values: (values["min"] + values["max"]) / 2,
-}
+_NONE = Time(mean=0.0, variation=0.0, exponential=True)
 
 
 def last(class_path: str | None) -> str:
@@ -39,8 +29,8 @@ def by_class(parameter: Element) -> dict[str, Element]:
     return entries
 
 
-def mean_service(strategy: Element, position: str) -> tuple[float | None, bool]:
-    """Return a mean service time, None where a class is never served, and if exponential.
+def time_of(strategy: Element, position: str) -> Time | None:
+    """Return a time, None where there is none (a class that is never served, or does not come).
 
     Raises
     ------
@@ -49,23 +39,30 @@ def mean_service(strategy: Element, position: str) -> tuple[float | None, bool]:
     """
     kind = last(strategy.get("classPath"))
     if kind == "DisabledServiceTimeStrategy":
-        return None, True
+        return None
     if kind == "ZeroServiceTimeStrategy":
-        return 0.0, True
+        return _NONE
     children = list(strategy)
+    if kind == "ServiceTimeStrategy" and (strategy.findtext("value") or "").strip() == "null":
+        return None
     if kind != "ServiceTimeStrategy" or len(children) != 2:
         raise FileError(f"{position} is by {kind!r}, which is not supported; give a distribution.")
     name = last(children[0].get("classPath"))
-    if name not in _MEANS:
-        names = ", ".join(_MEANS)
+    if name not in KINDS:
+        names = ", ".join(KINDS)
         raise FileError(f"{position} has the distribution {name!r}; known are {names}.")
     parameters = {
         parameter.get("name", ""): number(parameter.findtext("value"), f"{position}, {name}")
         for parameter in children[1]
     }
     try:
-        return _MEANS[name](parameters), name == "Exponential"
+        time = KINDS[name](parameters)
     except KeyError as error:
         raise FileError(f"{position}: {name} has no parameter {error.args[0]}; add it.") from None
-    except ZeroDivisionError:
-        raise FileError(f"{position}: {name} has a rate of 0; give one above 0.") from None
+    except (ZeroDivisionError, OverflowError):
+        raise FileError(
+            f"{position}: {name} has a rate of 0, or one beyond any use; give one above 0."
+        ) from None
+    if not math.isfinite(time.mean):
+        raise FileError(f"{position}: {name} has no finite mean; give other parameters.")
+    return time

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -14,11 +15,22 @@ from parcast.errors import FileError, did_you_mean
 from parcast.files import read_xml
 from parcast_petri.nets.net import Net
 from parcast_petri.nets.net_files import net_of
-from parcast_petri.nets.pnml.elements import child, children, label, local
+from parcast_petri.nets.pnml.arcs import count_of, inscription, role_of
+from parcast_petri.nets.pnml.elements import (
+    ARCS,
+    child,
+    children,
+    chosen_net,
+    is_arc,
+    label,
+    local,
+    title,
+)
+from parcast_petri.nets.pnml.sorts import structure
 from parcast_petri.nets.pnml.times import fields
+from parcast_petri.nets.pnml.unfolding import Arc, Unfolding, check_transitions, is_colored
 
-_COLORED = ("symmetricnet", "highlevel", "hlpng", "pt-hlpng", "coloured", "colored")
-_NODES = ("place", "transition", "arc", "referencePlace", "referenceTransition")
+_NODES = ("place", "transition", "referencePlace", "referenceTransition", *ARCS)
 
 
 @attrs.frozen
@@ -27,12 +39,15 @@ class Document:
 
     net: Net
     notes: tuple[str, ...] = ()
+    unfolded: bool = False  #: tokens have colors in the file
 
 
-def read_pnml(path: Path) -> Document:
-    """Return the net of a PNML file.
+def read_pnml(path: Path, name: str | None = None) -> Document:
+    """Return the net of a PNML file, the one of a name or id where there are several.
 
-    Places and transitions go by their ids; in files that parcast wrote, by their names.
+    Places and transitions go by their ids; in files that parcast wrote, by their names. Tokens of
+    finitely many colors are unfolded: a place for each color, a transition for all values of
+    variables that its condition takes.
 
     Raises
     ------
@@ -41,27 +56,22 @@ def read_pnml(path: Path) -> Document:
     """
     root = read_xml(path)
     try:
-        net, notes = _Reading(root).net()
+        reading = _Reading(root, name)
+        net, notes = reading.net()
     except FileError as error:
         raise FileError(f"{path}: {error}") from None
-    return Document(net, tuple(dict.fromkeys(notes)))
+    return Document(net, tuple(dict.fromkeys(notes)), reading.colors is not None)
 
 
 class _Reading:
-    def __init__(self, root: ET.Element) -> None:
+    def __init__(self, root: ET.Element, name: str | None) -> None:
         self.root = root
         nets = [root] if local(root) == "net" else list(children(root, "net"))
         if local(root) not in ("pnml", "net") or not nets:
             raise FileError(f"the file has no <pnml> with a <net>, but <{local(root)}>")
-        if len(nets) > 1:
-            raise FileError(f"the file has {len(nets)} nets; keep one, or join them in the tool")
-        self.element = nets[0]
-        self.kind = self.element.get("type", "")
-        if any(word in self.kind.lower() for word in _COLORED):
-            raise FileError(
-                f"the net is of type {self.kind!r}: its tokens have colors; unfold it to a "
-                "place/transition net first"
-            )
+        self.element = chosen_net(nets, name)
+        declaring = root if len(nets) == 1 else self.element
+        self.colors = Unfolding(declaring) if is_colored(self.element) else None
         self.nodes = list(self._found(self.element))
         self.ours = any(
             block.get("tool") == "parcast" for block in children(self.element, "toolspecific")
@@ -79,7 +89,7 @@ class _Reading:
                 yield from self._found(node)
             elif local(node) in _NODES:
                 yield node
-            elif local(node) in ("transport-arc", "transportArc", "inputArc", "outputArc"):
+            elif local(node) in ("transport-arc", "transportArc"):
                 raise FileError(
                     f"<{local(node)}> is TAPAAL's own form of arcs with ages; export plain PNML"
                 )
@@ -89,7 +99,7 @@ class _Reading:
         names: dict[str, str] = {}
         references: dict[str, str] = {}
         for node in self.nodes:
-            if local(node) == "arc":
+            if is_arc(node):
                 continue
             id_ = node.get("id")
             if id_ is None:
@@ -113,9 +123,11 @@ class _Reading:
         return names
 
     def net(self) -> tuple[Net, list[str]]:
+        if self.colors is not None:
+            return self._unfolded(self.colors)
         places: dict[str, int] = {}
         transitions: dict[str, dict[str, Any]] = {}
-        dialects = set()
+        dialects: set[str | None] = set()
         for node in self.nodes:
             if local(node) == "place":
                 places[self.names[node.get("id", "")]] = self._tokens(node)
@@ -126,30 +138,74 @@ class _Reading:
                 self.notes += notes
                 transitions[name] = {**timing, "name": name}
         for node in self.nodes:
-            if local(node) == "arc":
+            if is_arc(node):
                 self._arc(node, places, transitions)
+        self._check_size(len(places), len(transitions))
+        return self._built(places, list(transitions.values()), dialects)
+
+    def _built(
+        self, places: dict[str, int], transitions: list[dict[str, Any]], dialects: set[str | None]
+    ) -> tuple[Net, list[str]]:
         if dialects == {None}:
             self.notes.append("the file states no times: every transition is immediate")
         elif None in dialects:
             self.notes.append("some transitions have no time: they are immediate")
-        self._check_size(len(places), len(transitions))
         data = {
-            "name": label(self.element, "name") or self.element.get("id") or "net",
+            "name": title(self.element) or self.element.get("id") or "net",
             "places": list(places),
-            "transitions": list(transitions.values()),
+            "transitions": transitions,
             "initial_marking": {name: tokens for name, tokens in places.items() if tokens},
         }
         return net_of(data), self.notes
 
-    def _tokens(self, place: ET.Element) -> int:
-        name = self.names[place.get("id", "")]
-        if label(place, "type") not in (None, "dot"):
-            raise FileError(f"place {name!r} has tokens of colors; unfold the net first")
+    def _unfolded(self, colors: Unfolding) -> tuple[Net, list[str]]:
+        """Return the net with a place for each color."""
+        ends: dict[str, list[Arc]] = {}
+        owners = {self.names[n.get("id", "")] for n in self.nodes if local(n) == "transition"}
+        for node in self.nodes:
+            if local(node) == "place":
+                name = self.names[node.get("id", "")]
+                self._check_place(node, name)
+                colors.add_place(node, name)
+        for node in self.nodes:
+            if is_arc(node):
+                source, target = self._end(node, "source"), self._end(node, "target")
+                role, place, owner = role_of(node, source, target, set(colors.names), owners)
+                weight = partial(self._weight, node, source, target)
+                ends.setdefault(owner, []).append(colors.arc(node, role, place, weight))
+        transitions: list[dict[str, Any]] = []
+        dialects: set[str | None] = set()
+        for node in self.nodes:
+            if local(node) != "transition":
+                continue
+            name = self.names[node.get("id", "")]
+            dialect, timing, notes = fields(node, name)
+            dialects.add(dialect)
+            self.notes += notes
+            for full, arcs in colors.instances(node, name, ends.get(name, ())):
+                transitions.append({**timing, "name": full, **arcs})
+                check_transitions(len(transitions))
+        self.notes.append(
+            f"colors are unfolded: {len(colors.names):,} places and {len(owners):,} transitions "
+            f"become {len(colors.places):,} and {len(transitions):,}"
+        )
+        return self._built(colors.places, transitions, dialects)
+
+    def _check_place(self, place: ET.Element, name: str) -> None:
+        """Refuse what would be lost."""
         if place.get("invariant", "< inf") not in ("< inf", "&lt; inf", ""):
             raise FileError(f"place {name!r} has an invariant of ages, which would be lost")
-        if int(_count(label(place, "capacity") or "0", f"the capacity of place {name!r}")):
+        if int(count_of(label(place, "capacity") or "0", f"the capacity of place {name!r}")):
             raise FileError(f"place {name!r} has a capacity, which would be lost; add a place of "
                             "free slots")  # fmt: skip
+
+    def _tokens(self, place: ET.Element) -> int:
+        name = self.names[place.get("id", "")]
+        self._check_place(place, name)
+        sort = child(place, "type")
+        if structure(sort) is None and label(place, "type") not in (None, "dot"):
+            raise FileError(f"place {name!r} has tokens of colors and says their sort as text "
+                            "only; export its structure")  # fmt: skip
         text = label(place, "initialMarking") or place.get("initialMarking") or "0"
         return self._count(text, f"the marking of place {name!r}", child(place, "hlinitialMarking"))
 
@@ -157,30 +213,21 @@ class _Reading:
         self, arc: ET.Element, places: dict[str, int], transitions: dict[str, dict[str, Any]]
     ) -> None:
         source, target = self._end(arc, "source"), self._end(arc, "target")
-        role = f"the weight of arc {source!r} to {target!r}"
-        weight = self._count(_inscription(arc, role), role, child(arc, "hlinscription"))
-        kind = _arc_kind(arc)
-        if source in places and target in transitions:
-            key, place, owner = "pre", source, transitions[target]
-        elif source in transitions and target in places:
-            key, place, owner = "post", target, transitions[source]
-        else:
-            raise FileError(f"the arc {source!r} to {target!r} joins no place and transition")
-        if kind == "inhibitor" and key == "pre":
-            arcs = owner.setdefault(kind, {})
-            arcs[place] = min(weight, arcs.get(place, weight))
-            return
-        if kind != "normal":
-            raise FileError(
-                f"the arc {source!r} to {target!r} is of type {kind!r}; "
-                "normal and, from places, inhibitor ones are read"
-            )
+        key, place, name = role_of(arc, source, target, places, transitions)
+        weight, owner = self._weight(arc, source, target), transitions[name]
         arcs = owner.setdefault(key, {})
-        arcs[place] = arcs.get(place, 0) + weight
+        arcs[place] = (
+            min(weight, arcs.get(place, weight)) if key == "inhibitor"
+            else arcs.get(place, 0) + weight
+        )  # fmt: skip
+
+    def _weight(self, arc: ET.Element, source: str, target: str) -> int:
+        role = f"the weight of arc {source!r} to {target!r}"
+        return self._count(inscription(arc, role), role, child(arc, "hlinscription"))
 
     def _count(self, text: str, role: str, colored: ET.Element | None = None) -> int:
         """Return a number of tokens, which TAPAAL may name and say again as tokens ``dot``."""
-        count = _count(self.constants.get(text, text), role)
+        count = count_of(self.constants.get(text, text), role)
         if colored is not None:
             dotted = "".join(node.text or "" for node in children(colored, "text")).strip()
             if re.fullmatch(rf"\(*{count}'dot\)*", dotted) is None:
@@ -211,33 +258,3 @@ class _Reading:
                     f"the nupn block states {stated[0]} places and {stated[1]} transitions, and "
                     f"the file has {places} and {transitions}; it is cut off or changed"
                 )
-
-
-def _arc_kind(arc: ET.Element) -> str:
-    type_element = child(arc, "type")
-    if type_element is not None:
-        return type_element.get("value", "normal")
-    kind = label(arc, "arctype") or arc.get("type", "normal")
-    # TAPAAL's transport arcs keep the ages of tokens, which matter to no arc that is read
-    kinds = {"tapnInhibitor": "inhibitor", "timed": "normal", "transport": "normal"}
-    return kinds.get(str(kind), str(kind))
-
-
-def _inscription(arc: ET.Element, role: str) -> str:
-    text = label(arc, "inscription") or arc.get("inscription") or "1"
-    if text.startswith(("[", "(")):  # TAPAAL: ages of tokens, and the number of a transport
-        if text.replace(" ", "").partition(":")[0] != "[0,inf)":
-            raise FileError(f"{role} is {text!r}, an interval of ages, which would be lost")
-        text = "1"
-    return arc.get("weight") or text
-
-
-def _count(text: str, role: str) -> int:
-    """Return a number of tokens; PIPE writes ``Default,3``."""
-    parts = [part.strip() for part in text.split(",")]
-    if len(parts) > 2 or (len(parts) == 2 and parts[0] != "Default"):
-        raise FileError(f"{role} is {text!r}: its tokens have colors; unfold the net first")
-    try:
-        return int(parts[-1] or 0)
-    except ValueError:
-        raise FileError(f"{role} is {text!r}; it must be a whole number") from None

@@ -1,0 +1,1 @@
+"""Open, closed and mixed queuing networks with several servers: exact means, or proven bounds."""
