@@ -41,20 +41,17 @@ def move(run: Any) -> None:
 @step
 def serve(message: int, network: int, messages: Any, run: Any) -> None:
     """Give a message what it asks for, from when that is free."""
-    at, held = run.asked[message], messages.transfer[message]
+    held, inward = messages.transfer[message], run.inward[message]
     if network == BUS:
-        begin = max(at, run.free[0])
-        run.free[0] = begin + held
-        ranks.arrive(message, begin + held + messages.latency[message], messages, run)
-    elif run.inward[message]:
-        port = 2 * messages.enters[message] + 1
-        begin = max(at, run.free[port])
-        run.free[port] = begin + held
-        ranks.arrive(message, begin + held, messages, run)
+        port = 0
     else:
-        port = 2 * messages.leaves[message]
-        begin = max(at, run.free[port])
-        run.free[port] = begin + held
+        port = 2 * messages.enters[message] + 1 if inward else 2 * messages.leaves[message]
+    begin = max(run.asked[message], run.free[port])
+    run.free[port] = begin + held
+    if network == BUS or inward:
+        there = begin + held
+        ranks.arrive(message, there if inward else there + messages.latency[message], messages, run)
+    else:
         run.inward[message] = True
         run.asked[message] = begin + messages.latency[message]
         ask(message, run)

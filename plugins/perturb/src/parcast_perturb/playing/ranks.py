@@ -14,7 +14,6 @@ from parcast_perturb.playing.layout import (
     NONE,
     READY,
     RECEIVING,
-    RECEIVING_LATER,
     STARTING,
     UNKNOWN,
     WAITING,
@@ -50,21 +49,22 @@ def leave(message: int, at: float, shares_links: bool, messages: Any, run: Any) 
 
 
 @step
-def send(message: int, at: float, shares_links: bool, messages: Any, run: Any) -> None:
-    """A message is ready to go."""
-    run.sent[message] = at
-    if not messages.late[message]:
-        leave(message, at, shares_links, messages, run)
-    elif run.posted[message] != UNKNOWN:
-        leave(message, max(at, run.posted[message]), shares_links, messages, run)
-
-
-@step
-def post(message: int, at: float, shares_links: bool, messages: Any, run: Any) -> None:
-    """The receive of a message is there."""
-    run.posted[message] = at
-    if messages.late[message] and run.sent[message] != UNKNOWN:
-        leave(message, max(at, run.sent[message]), shares_links, messages, run)
+def begin_message(
+    message: int, sending: bool, at: float, shares_links: bool, messages: Any, run: Any
+) -> None:
+    """One side of a message is there; it leaves if that is all that it needs."""
+    if sending:
+        run.sent[message] = at
+    else:
+        run.posted[message] = at
+    leaves_at = run.sent[message]
+    if messages.late[message]:
+        if leaves_at == UNKNOWN or run.posted[message] == UNKNOWN:
+            return
+        leaves_at = max(leaves_at, run.posted[message])
+    elif not sending:
+        return
+    leave(message, leaves_at, shares_links, messages, run)
 
 
 @step
@@ -79,12 +79,11 @@ def enter(
     run.clock[rank] = own
     if kind in (RECEIVING, WAITING):
         run.clock[rank] = begin  # its own time comes after the wait
-    if kind in (RECEIVING, RECEIVING_LATER):
-        post(calls.receives[row], begin, shares_links, messages, run)
-    elif calls.sends[row] != NONE:
-        send(calls.sends[row], own, shares_links, messages, run)
-        if kind == BOTH:
-            post(calls.receives[row], own, shares_links, messages, run)
+    for side in range(2):
+        message = calls.receives[row] if side else calls.sends[row]
+        if message != NONE:
+            at = begin if side and kind != BOTH else own
+            begin_message(message, side == 0, at, shares_links, messages, run)
     for edge in range(calls.first[row], calls.first[row + 1]):
         message = calls.awaited[edge]
         if run.arrival[message] == UNKNOWN:

@@ -19,7 +19,7 @@ from parcast_traces.trace.columns import END
 from parcast_traces.workload import Traced
 
 #: Seconds for an answer, and for a call by the compiled kernels: on one core of a server of 2023.
-_ANSWER, _CALL, _CALL_OVER_LINKS = 1e-3, 4e-7, 2e-6
+_ANSWER, _CALL, _CALL_OVER_LINKS = 1e-3, 3e-7, 1e-6
 
 
 class Simulated:
