@@ -132,8 +132,8 @@ The time that each family predicts for each shipped program, over the reference 
 (least .. largest over 2 to 64), made by `experiments/differences/table.py`. 1.000 is the reference
 to the last digit shown. Why a prediction differs is found as by `parcast compare --explain`: by
 leaving out one modeling choice after another, here at 16 processes. `spmd` counts operations and
-leaves out which process waits for which; `pamela` is a lower bound; `perturb` has no queues; only
-`petri` models background jobs on nodes."""
+leaves out which process waits for which; `pamela` is a lower bound; `perturb` takes what disks and
+pools decide from the reference; only `petri` models background jobs on nodes."""
 
 
 if __name__ == "__main__":

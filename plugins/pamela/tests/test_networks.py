@@ -1,5 +1,7 @@
 """Models of programs on networks: their formulas, what binds, and numbers where there are none."""
 
+import math
+
 import attrs
 import pytest
 
@@ -104,6 +106,21 @@ def test_regular_messages_are_closed_in_p_where_they_are_on_the_fullest_link(
         assert found.details["contention"] <= seconds * (1 + 1e-9)
     even = source == EXCHANGE and "dragonfly" not in str(topology)
     assert not even or not in_numbers(found), name
+
+
+@pytest.mark.parametrize(
+    ("dims", "half"), [([5, 5], False), ([3, 7], False), ([4, 4], True), ([2, 2, 4], True)]
+)
+def test_all_to_all_on_a_torus_is_closed_in_p_where_both_ways_round_carry_as_much(dims, half):
+    query = query_of(EXCHANGE, 16, topology={"kind": "torus", "dims": dims, "half": half})
+    count = math.prod(dims)
+    machine = REGISTRY.machine(query.machine.data | {"nodes": {"count": count}})
+    query = attrs.evolve(query, machine=machine, p=count)
+    found = bound(query)
+    assert not in_numbers(found)
+    assert "ranks" in found.details["formula"]
+    assert found.details["contention"] == pytest.approx(fullest(query)[1], rel=1e-12)
+    assert found.time <= reference(query) * (1 + 1e-11)
 
 
 def test_a_taper_binds_by_the_name_of_its_link():

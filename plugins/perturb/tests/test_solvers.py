@@ -11,6 +11,7 @@ import parcast_perturb
 import parcast_traces
 from parcast import Query, Registry, UnsupportedError
 from parcast.comparison.lowering import lower
+from parcast.model import WHOLE_NETWORK
 from parcast.model.costs import Costs as ProgramCosts
 from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
@@ -171,3 +172,60 @@ def test_what_no_program_can_say_is_refused(tmp_path, change, said):
                   machine=registry.machine(UNIT_MACHINE), p=2)  # fmt: skip
     with pytest.raises(UnsupportedError, match=said):
         lower(registry.lowerings, query, "program")
+
+
+CHECKPOINTED = """
+def program(rank, size, n=2**20):
+    for step in range(3):
+        compute(2**20 * (1 + rank % 3))
+        sendrecv((rank + 1) % size, n, (rank - 1) % size)
+        write(n, file="shared")
+"""
+
+POOLED = """
+def program(rank, size, n=2**20):
+    for task in pool(range(9), bytes=n):
+        compute(2**20)
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "network", "chosen"),
+    [
+        (CHECKPOINTED, {"contention": "endpoint"}, "perturb.simulated"),
+        (CHECKPOINTED, {"contention": "fair"}, "perturb.simulated"),
+        (CHECKPOINTED, {"contention": "none", "overhead_by": "message"}, "perturb.simulated"),
+        (CHECKPOINTED, {"contention": "none"}, "perturb.clocked"),
+        (POOLED, {"contention": "bus"}, "perturb.clocked"),
+    ],
+)
+def test_what_messages_share_is_played_or_bounded_with_a_note(source, network, chosen):
+    registry = Registry([parcast_traces, parcast_perturb])
+    machine = {
+        "name": "cluster",
+        "processor": {"rate": 2**24},
+        "network": {"startup": 2**-10, "bandwidth": 2**22, **network},
+        "storage": {"layout": "cluster", "disks": 2, "bandwidth": 2**24, "startup": 2**-10},
+    }
+    program = read_source(source, "made.py", "made")
+    ask = {"p": 6, "d": 2}
+    solvers = ["perturb", "perturb.clocked", "perturb.lower"]
+    row, clocked, lower_row = registry.compare(program, machine, solvers=solvers, **ask).rows
+    query = Query(workload=program, machine=registry.machine(machine), **ask)
+    unrolled = matched_program(query, pools=True).unrolled
+    reference = by_sweep(unrolled, ProgramCosts.of(query, unrolled.needs(), WHOLE_NETWORK)).time
+    assert row.solver == chosen
+    assert lower_row.time <= clocked.time * (1 + 1e-12) <= reference * (1 + 1e-11)
+    if chosen == "perturb.simulated" or network == {"contention": "none"}:
+        assert row.time == pytest.approx(reference, rel=1e-12)
+    if network != {"contention": "none"}:
+        assert clocked.lower == clocked.time
+        assert any("lower bound" in note for note in clocked.notes)
+
+
+def test_a_recorded_run_is_not_played(tmp_path):
+    registry = Registry([parcast_traces, parcast_perturb])
+    run, machine, old = recorded(tmp_path, clocks="comparable")
+    settings = {"perturb.recorded_on": old}
+    ask = {"p": run.processes, "solvers": "perturb.simulated", "settings": settings}
+    assert "ask perturb.clocked" in registry.compare(run, machine, **ask).rows[0].message

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 #: What the solver of each policy is, and says.
 _SOLVERS = {
     "clocked": ("Clocked", "Exact, where the clocks of all ranks are one; so for every program."),
+    "simulated": ("Simulated", "Played on the network that messages share, noise and all."),
     "upper": ("upper_bound", "Not below the perturbed time, without comparing clocks."),
     "lower": ("lower_bound", "Not above the perturbed time, without comparing clocks."),
 }
@@ -53,13 +54,26 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
             follows=("noise", *COST_FEATURES),
         )
     yield FamilyEntry(
-        "perturb", "parcast_perturb:choose", "clocked where it can, or upper.", kind="trace"
+        "perturb", "parcast_perturb:choose", "clocked or simulated, or upper.", kind="trace"
     )
 
 
 def choose(query: Query) -> str:
-    """Return ``perturb.clocked`` where the clocks of all ranks are one, else ``perturb.upper``."""
-    content = query.workload.content
+    """Return ``perturb.clocked`` where the clocks of all ranks are one, else ``perturb.upper``.
+
+    Where messages of a program share what they pass, or waits pay for each of them, it is
+    ``perturb.simulated``; ``perturb.clocked``, a bound then, where that cannot play it.
+    """
+    content, network = query.workload.content, query.machine.network
+    if content.added is not None:
+        shares = content.is_less and not (content.unshared and content.fetching)
+    else:
+        recorded = content.trace.timed or (query.options and query.options.recorded_on)
+        shares = not recorded and (
+            network.contention not in (None, "none") or network.overhead_by == "message"
+        )
+    if shares:
+        return "perturb.simulated"
     trace = content.trace
     one_clock = content.added is not None or trace.comparable or not trace.timed
     return "perturb.clocked" if one_clock else "perturb.upper"
@@ -89,6 +103,9 @@ def parcast_kernels() -> Iterator[KernelEntry]:
     """Add what is compiled."""
     yield KernelEntry(
         "perturb", "parcast_perturb.warming:propagation", "Delays passed on along a trace."
+    )
+    yield KernelEntry(
+        "perturb-played", "parcast_perturb.warming:playing", "Programs played on shared networks."
     )
 
 

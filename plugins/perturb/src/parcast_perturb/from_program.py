@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast import Query, UnsupportedError, Workload
+from parcast import Query, Workload
 from parcast.model import WHOLE_NETWORK, Costs
 from parcast.program import ANY, Block, Unrolled
 from parcast.program.matching import CODE, Columns, matched_program
@@ -52,16 +52,6 @@ _RECEIVING = (CODE["recv"], CODE["irecv"], CODE["sendrecv"])
 
 NO_NETWORK = Recorded(latency=0.0, per_byte=0.0)
 
-#: What of a machine's network a message graph says: not what waits pay for several messages. What
-#: messages share is left out or refused below.
-FOLLOWS = tuple(key for key in WHOLE_NETWORK if key != "overhead_by = 'message'")
-
-_UNSHARED = (
-    "messages of a message graph share nothing, as if each had its links alone: the time is a "
-    "lower bound, too low by what they wait for each other"
-)
-
-
 #: Seconds to make the trace of an operation, and time it: on one core of a server of 2023.
 _OPERATION = 1.3e-6
 
@@ -74,19 +64,15 @@ def cost(query: Query) -> float:
 def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     """Return a program as a trace of a run without network, and what the machine adds to it.
 
-    Where messages share links, ports or a bus, each has them alone here: no run is faster.
-
-    Raises
-    ------
-    UnsupportedError
-        If messages share a resource, and the time alone would be no bound.
+    What timing decides is decided by the plain run on the machine, messages that share links, ports
+    or a bus included. Where they do, each has them alone in what is added here: as no wait gets
+    longer by that, and none for a disk is longer than in the plain run, no run without noise is
+    faster.
     """
     program = matched_program(query, pools=True)
-    costs = Costs.of(query, program.unrolled.needs(), FOLLOWS)
+    costs = Costs.of(query, program.unrolled.needs(), WHOLE_NETWORK)
     decisions = _timing_decisions(query, costs, program.unrolled)
     unshared = _shares(costs, program.unrolled)
-    if unshared:
-        _refuse_bound(query, program.unrolled, decisions)
     original = None
     if decisions:
         fixed = frozen(program.unrolled, costs)
@@ -117,9 +103,9 @@ def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, .
         _spells(columns, calls, seconds, operations == CODE["pool"]),
         early,
         unshared,
+        costs,
     )
-    notes = (*decisions, _UNSHARED) if unshared else decisions
-    return attrs.evolve(workload, kind="trace", content=content), notes
+    return attrs.evolve(workload, kind="trace", content=content), decisions
 
 
 def early_limit(costs: Costs) -> float:
@@ -138,7 +124,7 @@ def of_work(query: Query) -> Query:
     Raises
     ------
     UnsupportedError
-        As `parcast_traces.to_program.program` and `of_program` do.
+        As `parcast_traces.to_program.program` does.
     """
     from parcast_traces.to_program import program
 
@@ -146,8 +132,6 @@ def of_work(query: Query) -> Query:
     program_workload, notes = program(query.workload, query)
     timed, decisions = of_program(program_workload, attrs.evolve(query, workload=program_workload))
     content: Traced = timed.content
-    if content.unshared:
-        raise _refusal(query)
     trace = attrs.evolve(content.trace, notes=(*notes, *unawaited_notes(work.trace), *decisions))
     timed = attrs.evolve(timed, content=attrs.evolve(content, trace=trace))
     return attrs.evolve(query, workload=timed)
@@ -156,20 +140,6 @@ def of_work(query: Query) -> Query:
 def _shares(costs: Costs, unrolled: Unrolled) -> bool:
     """Whether messages share what they pass."""
     return costs.contention != "none" and bool(unrolled.pools or _has(unrolled, SENDS))
-
-
-def _refuse_bound(query: Query, unrolled: Unrolled, decisions: tuple[str, ...]) -> None:
-    """Refuse programs that may be faster where messages wait for each other."""
-    if decisions or _has(unrolled, frozenset({"start"})):
-        raise _refusal(query)
-
-
-def _refusal(query: Query) -> UnsupportedError:
-    return UnsupportedError(
-        f"machine {query.machine.name!r} has contention {query.machine.network.contention!r}; "
-        "messages of a message graph never wait for each other. Set network.contention to none, or "
-        "ask another family"
-    )
 
 
 def _has(unrolled: Unrolled, ops: frozenset[str]) -> bool:
@@ -339,6 +309,32 @@ def _added(
         additions[rows[taking], 0] = additions[rows[taking], 2] = costs.receiving(received)
     additions[rows[sends], 0] = costs.sending(amount)
     additions[rows[timeless]] = 0.0
+    if costs.overhead_by == "message":
+        _pay_by_message(additions, columns, received_from, costs, calls)
     if len(ids):
         additions[rows[sends], 1] = costs.wire(rank[sends], columns.dst[ids], amount)
     return additions
+
+
+def _pay_by_message(
+    additions: Floats, columns: Columns, received_from: Ints, costs: Costs, calls: Ints
+) -> None:
+    """Let waits pay for every message that they take, as far as a graph can say it: no more.
+
+    After the last arrival a wait pays for one message at least, and in all for each of them.
+    """
+    rows = np.arange(len(calls)) + columns.rank_of(calls)
+    op = columns.op[calls]
+    waits = rows[np.isin(op, (CODE["wait"], CODE["waitall"]))]
+    additions[rows[op == CODE["irecv"]]] = additions[waits] = 0.0
+    request = columns.wait_request
+    arrives = columns.op[request] == CODE["irecv"]
+    sender = np.where(arrives, received_from[request], request)
+    size = columns.amount[sender]
+    awaited = arrives | (size > costs.eager_limit)
+    cost = np.where(arrives, costs.receiving(size), 0.0)
+    wait = rows[np.searchsorted(calls, columns.wait_op)]
+    np.add.at(additions[:, 0], wait, cost)
+    least = np.full(len(additions), np.inf)
+    np.minimum.at(least, wait[awaited], cost[awaited])
+    additions[waits, 2] = np.where(np.isfinite(least[waits]), least[waits], 0.0)

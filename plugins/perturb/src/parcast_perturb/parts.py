@@ -6,27 +6,24 @@ several that a call waits for, the last to arrive counts, as in the core's refer
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
 from parcast import Parts
 from parcast.program.reference import SAME_INSTANT
-from parcast_traces.trace.calls import IRECV, ISEND, RECV, SEND, SENDRECV, WAIT
+from parcast_perturb.awaiting import awaited_by, messages_of
+from parcast_traces.trace.calls import SENDRECV
 from parcast_traces.trace.columns import (
     BYTES,
-    COUNT,
     END,
-    FIRST,
-    INTO,
     KIND,
     NONE,
     OUT,
     START,
     Floats,
     Ints,
-    Trace,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +41,14 @@ class _Clocks:
 
 
 @attrs.frozen(eq=False)
+class Travel:
+    """When the message of each call that sends one leaves, and when it arrives, in seconds."""
+
+    flight: Floats
+    arrival: Floats
+
+
+@attrs.frozen(eq=False)
 class _Awaited:
     """Edges to calls from messages: when these arrive and when they flew off."""
 
@@ -52,7 +57,7 @@ class _Awaited:
     flight: Floats
 
 
-def parts_of(content: Traced, delays: Floats) -> Parts:
+def parts_of(content: Traced, delays: Floats, travel: Travel | None = None) -> Parts:
     """Return the mean over processes of each part; they sum to the time.
 
     Parameters
@@ -61,12 +66,14 @@ def parts_of(content: Traced, delays: Floats) -> Parts:
         A program as a trace, and what its machine adds.
     delays
         The delay of the end of each of its events, in seconds.
+    travel
+        Of messages; None: each is as long on its way as its machine adds.
     """
     trace, began = content.trace, 0.0
     clocks = _clocks(content, delays)
     if content.starts is not None and len(content.starts):
         began = float(clocks.end[content.starts].max())
-    turn = _turns(clocks.clock, _awaited(content, clocks))
+    turn = _turns(clocks.clock, _awaited(content, clocks, travel))
 
     def spent(since: Floats, until: Floats) -> float:
         return float((np.maximum(until, began) - np.maximum(since, began)).sum())
@@ -103,55 +110,32 @@ def _clocks(content: Traced, delays: Floats) -> _Clocks:
     return _Clocks(before, start, start + np.where(sends, content.added[:, 0], 0.0), end)
 
 
-def _awaited(content: Traced, clocks: _Clocks) -> _Awaited:
+def _awaited(content: Traced, clocks: _Clocks, travel: Travel | None) -> _Awaited:
     """Return all that calls wait for."""
+    whole = content.trace.events.whole
+    send, receive = messages_of(content.trace)
+    if travel is None:
+        travel = _travel(content, clocks, send, receive)
+    after = np.where(whole[receive, KIND] == SENDRECV, content.added[receive, 2], 0.0)
+    calls = awaited_by(content, send, receive)
+    awaited = calls != NONE
+    arrivals = np.concatenate([travel.arrival[send] + after, travel.arrival[send]])
+    flights = np.tile(travel.flight[send], 2)
+    return _Awaited(calls[awaited], arrivals[awaited], flights[awaited])
+
+
+def _travel(content: Traced, clocks: _Clocks, send: Ints, receive: Ints) -> Travel:
+    """Return when messages fly off and arrive that share nothing."""
     whole, times = content.trace.events.whole, content.trace.events.times
-    send, receive = (_by_channel(whole[:, column]) for column in (OUT, INTO))
-    late = times[send, BYTES] > content.eager_limit
     posted = np.where(
         whole[receive, KIND] == SENDRECV, clocks.clock[receive], clocks.start[receive]
     )
     early = content.eager_limit if content.early_limit is None else content.early_limit
     delayed = times[send, BYTES] > early
     flight = np.where(delayed, np.maximum(clocks.clock[send], posted), clocks.clock[send])
-    arrival = flight + content.added[send, 1]
-    after = np.where(whole[receive, KIND] == SENDRECV, content.added[receive, 2], 0.0)
-    waits = _waits(content.trace)
-    calls = np.concatenate([
-        _caller(receive, whole[receive, KIND], (RECV, SENDRECV), IRECV, waits),
-        np.where(late, _caller(send, whole[send, KIND], (SEND, SENDRECV), ISEND, waits), NONE),
-    ])  # fmt: skip
-    awaited = calls != NONE
-    arrivals, flights = np.concatenate([arrival + after, arrival]), np.tile(flight, 2)
-    return _Awaited(calls[awaited], arrivals[awaited], flights[awaited])
-
-
-def _by_channel(channels: Any) -> Ints:
-    """Return the events of all channels, those of each in order: the k-th are one message."""
-    rows = np.flatnonzero(channels != NONE)
-    events: Ints = rows[np.argsort(channels[rows], kind="stable")]
-    return events
-
-
-def _waits(trace: Trace) -> Ints:
-    """Return for each event that opens a request the one that waits for it, or ``NONE``."""
-    events, waiters = trace.events, np.full(trace.count, NONE, np.int64)
-    whole, first = events.whole, np.cumsum(trace.requests) - trace.requests
-    rows = np.flatnonzero((whole[:, KIND] == IRECV) | (whole[:, KIND] == ISEND))
-    opened = np.empty(int(trace.requests.sum()), np.int64)
-    opened[first[events.rank_of(rows)] + whole[rows, COUNT]] = rows
-    waits = np.flatnonzero((whole[:, KIND] == WAIT) & (whole[:, COUNT] > 0))
-    counts = whole[waits, COUNT].astype(np.int64)
-    inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    slots = events.slots[np.repeat(whole[waits, FIRST], counts) + inside]
-    waiting = np.repeat(waits, counts)
-    waiters[opened[first[events.rank_of(waiting)] + slots]] = waiting
-    return waiters
-
-
-def _caller(rows: Ints, kind: Any, blocking: tuple[int, ...], later: int, waits: Ints) -> Ints:
-    """Return the call that waits for what an event takes part in."""
-    return np.where(np.isin(kind, blocking), rows, np.where(kind == later, waits[rows], NONE))
+    flights, arrivals = np.zeros(content.trace.count), np.zeros(content.trace.count)
+    flights[send], arrivals[send] = flight, flight + content.added[send, 1]
+    return Travel(flights, arrivals)
 
 
 def _turns(clock: Floats, awaited: _Awaited) -> Floats:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
 from parcast import Query
 from parcast.errors import UnsupportedError
-from parcast.model import Costs, Machine
+from parcast.model import WHOLE_NETWORK, Costs, Machine
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
 from parcast_traces.gaps import first_events
 from parcast_traces.trace.columns import BYTES, END, NONE, OUT, START, Floats, Ints, Trace
+
+if TYPE_CHECKING:
+    from parcast_traces.workload import Traced
 
 
 def time_on_machine(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
@@ -29,7 +33,7 @@ def time_on_machine(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
         does.
     """
     from parcast_perturb.from_program import of_work, without_network
-    from parcast_traces.workload import Traced, workload
+    from parcast_traces.workload import workload
 
     if trace.timed:
         raise UnsupportedError(
@@ -38,6 +42,7 @@ def time_on_machine(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
     query = Query(workload=workload(trace, Path(trace.where)), machine=machine, p=trace.size)
     work_query = of_work(query)
     content: Traced = work_query.workload.content
+    _check_alone(work_query, content)
     untimed = content.trace
     outcome = propagate(
         untimed,
@@ -58,6 +63,28 @@ def time_on_machine(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
     return timed, _recording_machine(timed, work_query)
 
 
+def _check_alone(query: Query, content: Traced) -> None:
+    """Refuse machines on which a run is no message graph of messages that have their links alone.
+
+    Raises
+    ------
+    UnsupportedError
+        If messages share links, or waits pay for each message.
+    """
+    network = query.machine.network
+    if content.unshared:
+        raise UnsupportedError(
+            f"machine {query.machine.name!r} has contention {network.contention!r}; messages of a "
+            "message graph never wait for each other. Set network.contention to none, or ask "
+            "'parcast compare', where perturb.simulated plays them"
+        )
+    if network.overhead_by == "message":
+        raise UnsupportedError(
+            f"machine {query.machine.name!r} states network.overhead_by = 'message', and waits of "
+            "a message graph pay once; ask 'parcast compare', where perturb.simulated follows it"
+        )
+
+
 def _recording_machine(timed: Trace, query: Query) -> Recorded:
     """Return what the query's machine says of a run, in seconds.
 
@@ -66,10 +93,10 @@ def _recording_machine(timed: Trace, query: Query) -> Recorded:
     UnsupportedError
         If calls cost otherwise from a size on.
     """
-    from parcast_perturb.from_program import FOLLOWS, early_limit
+    from parcast_perturb.from_program import early_limit
 
     sends = np.flatnonzero(timed.events.whole[:, OUT] != NONE)
-    costs = Costs.of(query, {"messages"} if len(sends) else (), FOLLOWS)
+    costs = Costs.of(query, {"messages"} if len(sends) else (), WHOLE_NETWORK)
     if any(
         (size.overhead, size.overhead_receive) != (costs.overhead, costs.overhead_receive)
         for size in costs.sizes

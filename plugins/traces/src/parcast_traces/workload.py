@@ -36,7 +36,13 @@ class Traced:
     fetching: Spells | None = attrs.field(default=None, repr=False)  #: of tasks of pools
     early_limit: float | None = None
     """A larger message flies once its receive is posted; None: as ``eager_limit``."""
-    unshared: bool = False  #: messages share the machine's links, and here they do not
+    unshared: bool = False  #: messages share the machine's links, and in ``added`` they do not
+    costs: Any = attrs.field(default=None, repr=False)  #: `parcast.model.Costs` of that machine
+
+    @property
+    def is_less(self) -> bool:
+        """Whether ``added`` is less than what the machine adds, so that times are lower bounds."""
+        return self.unshared or (self.costs is not None and self.costs.overhead_by == "message")
 
     def check(self, query: Query) -> None:
         """Refuse a number of processes that is not the trace's own.

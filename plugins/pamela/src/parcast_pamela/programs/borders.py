@@ -75,7 +75,8 @@ def borders_of(costs: Costs, machine: Machine) -> tuple[Border, ...]:
     """Return the borders where contention is fair and nodes are filled one after another.
 
     Those are of the first node where it has several processes, of the first subtree at each level
-    of a fat-tree, and of the first group of a dragonfly.
+    of a fat-tree, of the first group of a dragonfly, and in each dimension of a torus of the nodes
+    at its first place and of those in its first half.
     """
     cores, ranks = machine.nodes.cores, np.arange(len(costs.placement.node))
     if costs.contention != "fair" or not np.array_equal(costs.placement.node, ranks // cores):
@@ -86,7 +87,11 @@ def borders_of(costs: Costs, machine: Machine) -> tuple[Border, ...]:
     kind = kind_of(machine)
     ways = 2 if machine.network.duplex == "half" else 1
     borders = [Border("node", cores, 1 / (costs.ports * port), ways)] if cores > 1 else []
-    around = [] if kind not in {"fat-tree", "dragonfly"} else _of_switches(topology, kind, port)
+    around: list[tuple[str, int, int, float]] = []
+    if kind == "torus":
+        around = _of_torus(topology, costs.ports, port)
+    elif kind in {"fat-tree", "dragonfly"}:
+        around = _of_switches(topology, kind, port)
     for name, ports, links, bandwidth in around:
         if ports % costs.ports == 0:
             ways = 2 if topology.half else 1
@@ -111,3 +116,19 @@ def _of_switches(topology: Any, kind: str, port: float) -> list[tuple[str, int, 
         )
         for level in range(1, len(topology.down))
     ]
+
+
+def _of_torus(topology: Any, ports: int, port: float) -> list[tuple[str, int, int, float]]:
+    """Return the same of the nodes at the first places of each dimension, and 0 of those above."""
+    dims, bandwidth = topology.dims, topology.bandwidth or port
+    # of a ring of two, messages pass each cable one way
+    faces = [0 if size == 1 else 1 if size == 2 and not topology.half else 2 for size in dims]
+    around = []
+    for k, size in enumerate(dims):
+        below = prod(dims[:k])
+        for name, places in ((f"row{k}", 1), (f"half{k}", size // 2)):
+            nodes = places * below
+            links = faces[k] * below + sum(faces[k + 1 :]) * nodes
+            if places < size and (places > 1 or name == f"row{k}"):
+                around.append((name, nodes * ports, links, bandwidth))
+    return around

@@ -25,15 +25,14 @@ PLAIN_EVENTS = 50_000
 
 def plain(*tables: Any) -> int:
     """Run the kernel as plain Python."""
-    return int(kernel.advance(*(_as_views(table) for table in tables)))
+    return int(kernel.advance(*(as_views(table) for table in tables)))
 
 
-def _as_views(table: Any) -> Any:
+def as_views(table: Any) -> Any:
     """Return named tuples with views that give Python's numbers, which are fast in Python."""
-    if not isinstance(table, tuple):
-        return table
-    views = (field.data if isinstance(field, np.ndarray) else field for field in table)
-    return type(table)(*views)
+    if isinstance(table, tuple):
+        return type(table)(*(as_views(field) for field in table))
+    return table.data if isinstance(table, np.ndarray) else table
 
 
 _MODULES = (sampling, messages, collectives, edges, waiting, kernel)

@@ -104,7 +104,7 @@ def propagate(
     """
     semantics = semantics or Semantics()
     deltas = deltas_of(trace, perturbation, recorded, replications, seed)
-    rules = _rules(trace, recorded, policy, semantics, quantum)
+    rules = rules_of(trace, recorded, policy, semantics, quantum)
     ends = np.empty((trace.count, replications)) if every_end else None
     cause = np.empty(trace.count, np.int64) if causes else None
     state = _run_all(trace, deltas, rules, _outcome(ends, cause), replications)
@@ -149,9 +149,21 @@ def _run_all(
     return state
 
 
-def _rules(
-    trace: Trace, recorded: Recorded, policy: str, semantics: Semantics, quantum: int
+def rules_of(
+    trace: Trace,
+    recorded: Recorded,
+    policy: str,
+    semantics: Semantics | None = None,
+    quantum: int = 64,
 ) -> Rules:
+    """Return how edges behave under a policy.
+
+    Raises
+    ------
+    UnsupportedError
+        If the policy is ``"clocked"`` and the recording machine's latency is not known.
+    """
+    semantics = semantics or Semantics()
     paper = semantics.rules != "corrected"
     if policy == "clocked" and not paper and recorded.latency is None:
         raise UnsupportedError(

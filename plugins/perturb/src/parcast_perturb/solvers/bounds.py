@@ -12,10 +12,12 @@ import attrs
 from parcast import Assumption, Prediction, Query, UnsupportedError
 from parcast_perturb.solvers.costs import cost
 from parcast_perturb.solvers.question import (
+    check_graph,
     clock_assumption,
     common_assumptions,
     question_of,
     refusal,
+    shortfall,
 )
 from parcast_traces.workload import Traced
 
@@ -50,12 +52,12 @@ class Bound:
         yield from common_assumptions(query)
 
     def _check_shared(self, query: Query) -> None:
+        check_graph(query)
         content: Traced = query.workload.content
-        if content.unshared and self.policy == "upper":
+        if content.is_less and self.policy == "upper":
             raise UnsupportedError(
-                f"machine {query.machine.name!r} has contention "
-                f"{query.machine.network.contention!r}, which a message graph has not: there is no "
-                "upper bound; ask perturb.lower, or another family"
+                f"machine {query.machine.name!r} has {shortfall(content)}, which a message graph "
+                "has not: there is no upper bound; ask perturb.simulated or perturb.lower"
             )
 
     def solve(self, query: Query) -> Prediction:

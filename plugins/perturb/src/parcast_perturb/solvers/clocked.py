@@ -7,7 +7,7 @@ import attrs
 from parcast import Prediction, Query, UnsupportedError
 from parcast_perturb.parts import parts_of
 from parcast_perturb.solvers.costs import cost
-from parcast_perturb.solvers.question import common_assumptions, question_of, refusal
+from parcast_perturb.solvers.question import check_graph, common_assumptions, question_of, refusal
 from parcast_traces.workload import Traced
 
 
@@ -33,6 +33,7 @@ class Clocked:
 
 
 def _check_clocks(query: Query) -> None:
+    check_graph(query)
     content: Traced = query.workload.content
     if content.added is None and not content.trace.comparable:
         raise UnsupportedError(

@@ -6,12 +6,12 @@ run has run on another machine, and what is added is by what the two differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import attrs
 import numpy as np
 
-from parcast import Assumption, Prediction, Query
+from parcast import Assumption, Prediction, Query, UnsupportedError
 from parcast.errors import ParcastError
 from parcast.model import Count, Machine
 from parcast.quantities import Estimate
@@ -24,6 +24,16 @@ from parcast_perturb.propagation.running import Delays, propagate
 from parcast_perturb.span import makespans
 from parcast_traces.trace.columns import END, Floats, Trace
 from parcast_traces.workload import Traced
+
+_UNSHARED = (
+    "messages of a message graph share nothing, as if each had its links alone: the time is a "
+    "lower bound, too low by what they wait for each other; perturb.simulated plays them"
+)
+
+_BY_MESSAGE = (
+    "of several messages that a wait takes, a message graph charges the last one alone after its "
+    "arrival: the time is a lower bound; perturb.simulated takes them one after another"
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -62,6 +72,29 @@ def refusal(query: Query, check: Callable[[Query], None] = lambda _query: None) 
     except ParcastError as error:
         return str(error)
     return None
+
+
+def check_graph(query: Query) -> None:
+    """Refuse programs of which a message graph gives not even a bound.
+
+    Raises
+    ------
+    UnsupportedError
+        If the time is from the end of a warm-up on, which would have to be no bound.
+    """
+    content: Traced = query.workload.content
+    if content.is_less and content.starts is not None and len(content.starts):
+        raise UnsupportedError(
+            f"machine {query.machine.name!r} has {shortfall(content)}, which a message graph has "
+            "not, and from the program's start() on there is no bound then; ask perturb.simulated"
+        )
+
+
+def shortfall(content: Traced) -> str:
+    """Return what of its machine a message graph leaves out."""
+    if content.unshared:
+        return f"contention {content.costs.contention!r}"
+    return "network.overhead_by = 'message'"
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -105,20 +138,29 @@ class Question:
 
         ``warm_up`` has the ends of the warm-up: of a bound, by the other bound.
         """
-        trace = self.trace
-        times = _times(self.content, delays, warm_up) * (trace.tick or 1.0)
-        details: dict[str, object] = {"events": trace.count, "clipped": dict(delays.clipped)}
-        if self.content.unshared:
-            details["bound"] = "lower"
         clipped = tuple(
             f"{name}: in {count:,} cases less was subtracted than the machines differ by"
             for name, count in delays.clipped.items()
         )
-        notes = (*trace.notes, *self.notes, *clipped)
+        times = _times(self.content, delays, warm_up) * (self.trace.tick or 1.0)
+        details: dict[str, object] = {"clipped": dict(delays.clipped)}
+        if not self.content.is_less:
+            return self.of_times(times, clipped, details)
+        note = _UNSHARED if self.content.unshared else _BY_MESSAGE
+        prediction = self.of_times(times, (*clipped, note), {**details, "bound": "lower"})
+        return prediction if self.noisy else attrs.evolve(prediction, lower=prediction.time)
+
+    def of_times(
+        self,
+        times: Floats,
+        notes: tuple[str, ...] = (),
+        details: Mapping[str, object] | None = None,
+    ) -> Prediction:
+        """Return the answer to the times, in seconds, of all replications."""
+        notes = (*self.trace.notes, *self.notes, *notes)
+        details = {"events": self.trace.count, **(details or {})}
         if len(times) == 1:
-            time = float(times[0])
-            lower = time if self.content.unshared else None
-            return Prediction(time=time, lower=lower, notes=notes, details=details)
+            return Prediction(time=float(times[0]), notes=notes, details=details)
         estimate = Estimate.of(times)
         return Prediction(
             time=estimate.mean,
