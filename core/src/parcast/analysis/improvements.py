@@ -110,10 +110,14 @@ def improvements(
         if isinstance(task, Task) and outcome.prediction.time
         if is_lower_bound(outcome.prediction) == is_lower_bound(first)
     }
-    shares = elasticities(registry, list(answers.values()), resolve_task, tell)
-    parts = dict(zip(answers, shares, strict=True))
+    # what changes no bit of the time leaves the bottleneck where it is
+    changing = {
+        name: solved for name, solved in answers.items() if not name or _time(solved) != first.time
+    }
+    shares = elasticities(registry, list(changing.values()), resolve_task, tell)
+    parts = dict(zip(changing, shares, strict=True))
     rows = [
-        _improvement(name, solved, first.time, parts[name])
+        _improvement(name, solved, first.time, parts.get(name, parts[""]))
         for name, solved in answers.items()
         if name
     ]
@@ -151,7 +155,7 @@ def _better(query: Query, scenario: Scenario, registry: Catalog) -> Iterator[tup
 def _improvement(
     name: str, solved: Solved, before: float, parts: Elasticities | None
 ) -> Improvement:
-    time = solved.outcome.prediction.time or 0.0
+    time = _time(solved)
     return Improvement(
         name,
         time,
@@ -159,6 +163,10 @@ def _improvement(
         _bottleneck(solved, parts),
         _worth(solved.question.query, name, before, time),
     )
+
+
+def _time(solved: Solved) -> float:
+    return solved.outcome.prediction.time or 0.0
 
 
 def _bottleneck(solved: Solved, parts: Elasticities | None) -> str | None:
