@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+from growing_steps import section
 
 from parcast import Query, Registry
 from parcast.model import Machine
@@ -183,6 +184,7 @@ def main() -> None:
             fitted_worst=max(left),
             ahead="\n".join(predicted_ahead(registry, machine)),
         )
+        + section()
     )
 
 
