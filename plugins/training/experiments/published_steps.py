@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-from growing_steps import section
+import fixed_costs
+import growing_steps
 
 from parcast import Query, Registry
 from parcast.model import Machine
@@ -184,7 +185,8 @@ def main() -> None:
             fitted_worst=max(left),
             ahead="\n".join(predicted_ahead(registry, machine)),
         )
-        + section()
+        + growing_steps.section()
+        + fixed_costs.section()
     )
 
 
