@@ -169,6 +169,20 @@ def test_bubbles_of_schedules_are_those_of_their_papers(pp, m):
         assert max(ends) == 3 * m + (pp - 1)
 
 
+def test_pieces_of_a_stage_reduce_their_gradients_beside_later_passes(registry):
+    """All but the first piece's, where a seventh of a layer's takes no longer than a layer."""
+    workload, machine = registry.workload("gpt-175b"), registry.machine("a100-hdr")
+    exposed = []
+    for overlap in (True, False):
+        changes = {"zero": 1, "global_batch": 512, "overlap_gradients": overlap}
+        content = attrs.evolve(workload.content, **changes)
+        changed = attrs.evolve(workload, content=content)
+        step = step_at(Query(workload=changed, machine=machine, p=512))
+        assert list(step.following) == (list(range(56, 63)) if overlap else [])
+        exposed.append(step.stages[3].exchanges["gradients"])
+    assert exposed[0] == pytest.approx(exposed[1] / 3)
+
+
 def test_the_algebra_sums_to_the_time(registry):
     for seed in range(6):
         step = step_at(random_query(registry, seed))
