@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+import attrs
 import pytest
 
 from parcast import Query, Registry
@@ -79,6 +80,23 @@ def test_every_family_answers_for_accelerators(name: str) -> None:
     assert times.keys() == FAMILIES
     for time in times.values():
         assert working + moving < time < 1.25 * (working + moving)
+
+
+@pytest.mark.parametrize("name", sorted(set(ACCELERATED) - {"a100-hdr"}))
+def test_shares_that_are_carried_over_from_a100_are_so_by_one_rule(name: str) -> None:
+    """Attention by the share of products, pointwise kernels by that of STREAM: the middles."""
+    steps = MACHINES[name].accelerator.efficiency
+    shares = {step.kind: step.share for step in steps}  # the last of each
+    assert shares["attention"] == pytest.approx((0.52 + 0.86) / 2 * shares["gemm"], rel=0.02)
+    assert shares["pointwise"] == pytest.approx((0.6 + 1) / 2 * shares["memory"], rel=0.02)
+    query = Query(workload=REGISTRY.workload("gpt-22b"), machine=MACHINES[name], p=8, d=1)
+    assert {step.kind for step in steps} == {"gemm", "memory", "attention", "pointwise"}
+    without = tuple(step for step in steps if step.kind in {"gemm", "memory"})
+    accelerator = attrs.evolve(MACHINES[name].accelerator, efficiency=without)
+    parts = {**MACHINES[name].parts, "accelerator": accelerator}
+    before = attrs.evolve(query, machine=attrs.evolve(MACHINES[name], parts=parts))
+    times = [REGISTRY.solver("training.step").solve(q).time for q in (before, query)]
+    assert 1 < times[1] / times[0] < 1.1
 
 
 def test_a_triad_takes_its_bytes_by_the_bandwidth_of_the_node() -> None:

@@ -32,6 +32,7 @@ HOW_TO = [
     "score",
     "scale",
     "train",
+    "streams",
 ]
 PAGES = [
     "agreement.md",

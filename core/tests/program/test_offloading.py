@@ -122,6 +122,7 @@ def test_a_machine_without_one_is_refused():
     ("call", "sentence"),
     [
         ("compute(1, on='tpu')", "on of compute() must be 'cpu' or 'gpu', written out"),
+        ("compute(1, on='comm')", "written out; a stream is a process of its own"),
         ("compute(1, on=1)", "on of compute() must be 'cpu' or 'gpu', written out"),
         ("compute(1, precision='bf16')", "precision of compute() is of an accelerator; add on="),
         ("compute(1, on='cpu', kind='gemm')", "kind of compute() is of an accelerator; add on="),

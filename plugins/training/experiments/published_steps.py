@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import fixed_costs
+import growing_steps
 
 from parcast import Query, Registry
 from parcast.model import Machine
@@ -183,6 +185,8 @@ def main() -> None:
             fitted_worst=max(left),
             ahead="\n".join(predicted_ahead(registry, machine)),
         )
+        + growing_steps.section()
+        + fixed_costs.section()
     )
 
 

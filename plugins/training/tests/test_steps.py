@@ -9,7 +9,7 @@ import pytest
 
 from parcast import InvalidPointError, Query, Registry, UnsupportedError
 from parcast.files import workload_from_data
-from parcast.model import Costs
+from parcast.model import WHOLE_NETWORK, Costs
 from parcast.program.matching import matched_program
 from parcast.testing import by_sweep, cases, seeds
 from parcast_training.steps.asking import step_at
@@ -34,14 +34,32 @@ def registry() -> Registry:
     return Registry()
 
 
-@pytest.mark.parametrize("seed", seeds(JOBS))
-def test_the_formula_is_the_time_of_the_program_without_contention(registry, seed):
-    query = random_query(registry, seed)
+def program_seconds(query: Query) -> float:
+    """Return the time of a step's program without contention."""
     program, _ = lower(query.workload, query)
     lowered = attrs.evolve(query, workload=program)
     unrolled = matched_program(lowered).unrolled
-    played = by_sweep(unrolled, Costs.of(lowered, unrolled.needs()))
-    assert step_at(query).seconds == pytest.approx(played.time, rel=1e-9)
+    return by_sweep(unrolled, Costs.of(lowered, unrolled.needs(), WHOLE_NETWORK)).time
+
+
+@pytest.mark.parametrize("seed", seeds(JOBS))
+def test_the_formula_is_the_time_of_the_program_without_contention(registry, seed):
+    query = random_query(registry, seed)
+    assert step_at(query).seconds == pytest.approx(program_seconds(query), rel=1e-9)
+
+
+@pytest.mark.parametrize(("pp", "rounds"), [(2, 1), (2, 3), (3, 1), (3, 2)])
+def test_gradients_of_pieces_are_so_in_formula_and_program(registry, pp, rounds):
+    changes = {"layers": 4 * pp, "hidden": 1024, "heads": 16, "tp": 1, "pp": pp, "interleave": 2}
+    batch = {"global_batch": 2 * pp * rounds, "schedule": "interleaved", "zero": 1}
+    data = {**job(**changes, **batch), "kind": "training"}
+    workload = workload_from_data(data, "job", {"training": KIND})
+    parts = registry.machine("a100-hdr").parts
+    network = attrs.evolve(parts["network"], contention="none", overhead=1e-4)
+    machine = attrs.evolve(registry.machine("a100-hdr"), parts={**parts, "network": network})
+    query = Query(workload=workload, machine=machine, p=2 * pp)
+    assert len(step_at(query).following) == pp - 1
+    assert step_at(query).seconds == pytest.approx(program_seconds(query), rel=1e-9)
 
 
 def job(**changes: object) -> dict[str, object]:
@@ -167,6 +185,20 @@ def test_bubbles_of_schedules_are_those_of_their_papers(pp, m):
     if m >= pp:
         ends = played(layout, plain, lambda *_: NOTHING, zero_bubble=True)
         assert max(ends) == 3 * m + (pp - 1)
+
+
+def test_pieces_of_a_stage_reduce_their_gradients_beside_later_passes(registry):
+    """All but the first piece's, where a seventh of a layer's takes no longer than a layer."""
+    workload, machine = registry.workload("gpt-175b"), registry.machine("a100-hdr")
+    exposed = []
+    for overlap in (True, False):
+        changes = {"zero": 1, "global_batch": 512, "overlap_gradients": overlap}
+        content = attrs.evolve(workload.content, **changes)
+        changed = attrs.evolve(workload, content=content)
+        step = step_at(Query(workload=changed, machine=machine, p=512))
+        assert list(step.following) == (list(range(56, 63)) if overlap else [])
+        exposed.append(step.stages[3].exchanges["gradients"])
+    assert exposed[0] == pytest.approx(exposed[1] / 3)
 
 
 def test_the_algebra_sums_to_the_time(registry):

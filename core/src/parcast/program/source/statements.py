@@ -315,7 +315,9 @@ class Reader:
             case _:
                 return self._expression(node)
         if wanted:
-            self._fail(node.lineno, f"{argument.name} of {name}() must be {wanted}, written out")
+            hint = "; a stream is a process of its own" if argument.name == "on" else ""
+            text = f"{argument.name} of {name}() must be {wanted}, written out{hint}"
+            self._fail(node.lineno, text)
         return written  # type: ignore[return-value]  # a text or a flag, checked above
 
 

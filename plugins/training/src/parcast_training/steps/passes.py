@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from parcast_training.steps.exchanges import Members, dealt, members, scattered, summed
 from parcast_training.steps.job import BYTES, Job
@@ -17,6 +18,7 @@ from parcast_training.steps.kernels import (
     optimizer_kernel,
     seconds,
 )
+from parcast_training.steps.layering import is_hidden, layered, repeated
 from parcast_training.steps.layout import Layout
 from parcast_training.steps.memory import (
     embedding_weights,
@@ -25,6 +27,9 @@ from parcast_training.steps.memory import (
     weight_bytes,
 )
 from parcast_training.steps.segments import Hop, Hops, Repeat, Ring, Segment, Work, beside
+
+#: Whose gradients are reduced beside a backward pass: of no piece, its own, or the one before it.
+Reduces = Literal["", "own", "previous"]
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,8 @@ class Passes:
         overlap = job.overlap_parameters
         work = self.time(self.kernels.forward)
         body = (*self._context(), *self._tensor_forward(), *self._experts())
-        layers = self._layers(work, gather, (), body, overlap=overlap)
+        count = self.layout.chunk_layers
+        layers = layered(count, work, body, gather=gather, overlap=overlap)
         before = self._embedding() if first else ()
         if not last:
             return (*before, *layers)
@@ -103,7 +109,7 @@ class Passes:
         return (*before, *layers, Work("head", head))
 
     def backward(
-        self, *, first: bool, last: bool, reduces: bool, weights: bool = True
+        self, *, first: bool, last: bool, reduces: Reduces = "", weights: bool = True
     ) -> tuple[Segment, ...]:
         """Return a microbatch's backward pass through a piece.
 
@@ -112,28 +118,44 @@ class Passes:
         first, last
             Whether the piece begins with the embedding, ends in the output layer.
         reduces
-            Whether gradients are reduced, as with a step's last microbatch.
+            Whose gradients are reduced beside it, as with a step's last microbatch.
         weights
             Whether those of weights are computed as well, not only those of inputs.
         """
-        job, kernels = self.job, self.kernels
-        work = self.time(kernels.inputs) + (self.time(kernels.weights) if weights else 0.0)
+        job = self.job
         body: tuple[Segment, ...] = (*self._context(2), *self._experts())
         if job.recompute == "full":
-            work += self.time(kernels.forward)
             body += (*self._context(), *self._tensor_forward(), *self._experts())
-        elif job.recompute == "selective" and job.attention == "unfused":
-            work += self.time(kernels.scores)
-        reduce = self._reducing() if reduces or job.zero >= 2 else ()
+        parts = self.layout.pp - 1 if reduces == "previous" else 1
+        reduce = self._reducing(parts) if reduces or job.zero >= 2 else ()
         gather = self._gathering() if job.zero == 3 else ()
         tensor, hidden = self._tensor_backward()
-        layers = self._layers(
-            work - hidden, gather, reduce, (*tensor, *body), overlap=job.overlap_gradients
-        )
+        work, body = self._backward_work(weights=weights) - hidden, (*tensor, *body)
+        count, overlap = self.layout.chunk_layers, job.overlap_gradients
+        if reduces == "previous":
+            layers = repeated(count, work, body, reduce)
+        else:
+            layers = layered(count, work, body, gather=gather, reduce=reduce, overlap=overlap)
         before: tuple[Segment, ...] = ()
         if last:
             before = (Work("head", self._head_backward(weights=weights)),)
         return (*before, *layers, *(self._embedding() if first else ()))
+
+    def _backward_work(self, *, weights: bool) -> float:
+        """Return the seconds of a layer's kernels in a backward pass."""
+        job, kernels = self.job, self.kernels
+        work = self.time(kernels.inputs) + (self.time(kernels.weights) if weights else 0.0)
+        if job.recompute == "full":
+            work += self.time(kernels.forward)
+        elif job.recompute == "selective" and job.attention == "unfused":
+            work += self.time(kernels.scores)
+        return work
+
+    @cached_property
+    def hides(self) -> bool:
+        """Whether no part of a layer's reduction of gradients is longer than kernels of another."""
+        work = self._backward_work(weights=True) - self._tensor_backward()[1]
+        return is_hidden(self._reducing(self.layout.pp - 1), work)
 
     def weight_gradients(self, *, last: bool) -> tuple[Segment, ...]:
         """Return what a zero-bubble schedule puts off: gradients of a piece's weights."""
@@ -176,39 +198,6 @@ class Passes:
     def _gathered(self) -> Members:
         near = self.data
         return Members("parameters", near.stride, near.near, near.far)
-
-    def _layers(
-        self,
-        work: float,
-        gather: tuple[Ring, ...],
-        reduce: tuple[Ring, ...],
-        body: tuple[Segment, ...],
-        *,
-        overlap: bool,
-    ) -> tuple[Segment, ...]:
-        """Return a piece's layers: each one's weights are gathered beside the one before it.
-
-        Its gradients are reduced beside the one after; the first gathering and the last reduction
-        have nothing beside them.
-        """
-        count = self.layout.chunk_layers
-        if not gather and not reduce:
-            return (Repeat(count, (Work("kernels", work), *body)),)
-        name = "gradients" if reduce else "parameters"
-
-        def layer(*rings: Ring) -> tuple[Segment, ...]:
-            return (*beside(name, work, rings, overlap=overlap), *body)
-
-        if count == 1:
-            return (*gather, Work("kernels", work), *body, *reduce)
-        middle = Repeat(count - 2, layer(*gather, *reduce))
-        return (
-            *gather,
-            *layer(*gather),
-            *((middle,) if count > 2 else ()),
-            *layer(*reduce),
-            *reduce,
-        )
 
     def _tensor_bytes(self) -> float:
         tokens = self.job.micro_batch * self.job.sequence / self.layout.cp
@@ -260,14 +249,14 @@ class Passes:
         size /= self.layout.tp if self.job.sp else 1
         return (Repeat(2, dealt(self.expert, size, self.messages)),)
 
-    def _reducing(self) -> tuple[Ring, ...]:
-        """Return the reduction of a layer's gradients."""
+    def _reducing(self, parts: int = 1) -> tuple[Ring, ...]:
+        """Return the reduction of a part of a layer's gradients."""
         job = self.job
         dense, expert = layer_weights(job, self.layout)
         reduce = scattered if job.zero else summed
-        rings = reduce(self.data, dense * gradient_bytes(job), self.messages)
+        rings = reduce(self.data, dense * gradient_bytes(job) / parts, self.messages)
         if expert:
-            rings += reduce(self.replicas, expert * gradient_bytes(job), self.messages)
+            rings += reduce(self.replicas, expert * gradient_bytes(job) / parts, self.messages)
         return rings
 
     def _gathering(self) -> tuple[Ring, ...]:

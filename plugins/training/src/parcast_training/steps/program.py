@@ -138,23 +138,37 @@ class _Writer:
     ) -> list[tuple[list[str], tuple[Segment, ...]]]:
         """Return what a pass is in each place: conditions, the last without any, and segments."""
         layout, step = self._layout, self._step
-        top, last, m = layout.chunks - 1, layout.pp - 1, layout.microbatches
+        top, last = layout.chunks - 1, layout.pp - 1
         stages = sorted({0, last, min(1, last)})
         chunks = sorted({0, top, min(1, top)})
         places: list[tuple[list[str], tuple[Segment, ...]]] = []
         for stage in stages:
             for piece in chunks:
-                for micro in sorted({0, m - 1, min(1, m - 1)}):
+                for micro, condition in self._microbatches(kind, microbatch):
                     where = Pass(kind, piece, micro)  # type: ignore[arg-type]
                     conditions = []
                     if last and stage in {0, last}:
                         conditions.append(f"stage == {stage}")
                     if top and piece in {0, top}:
                         conditions.append(f"{chunk} == {piece}")
-                    if m > 1 and micro in {0, m - 1}:
-                        conditions.append(f"{microbatch} == {micro}")
+                    if condition:
+                        conditions.append(condition)
                     places.append((conditions, step.segments(stage, where)))
         return places
+
+    def _microbatches(self, kind: str, microbatch: str) -> Iterator[tuple[int, str]]:
+        """Yield a microbatch of each sort, and its condition; the last sort has none."""
+        m, following = self._layout.microbatches, self._step.following
+        if kind == "F":
+            if m > 1:
+                yield 0, f"{microbatch} == 0"
+            yield m - 1, ""
+            return
+        if m > 1:
+            yield m - 1, f"{microbatch} == {m - 1}"
+        if following.start:
+            yield following[0], f"{following.start} <= {microbatch} < {m - 1}"
+        yield 0, ""
 
     def _branches(self, places: list[tuple[list[str], tuple[Segment, ...]]]) -> list[str]:
         """Return the segments of each place; those of most places stand last, for all others."""

@@ -10,7 +10,7 @@ from parcast_training.steps.job import Job
 from parcast_training.steps.kernels import Rates
 from parcast_training.steps.layout import Layout
 from parcast_training.steps.memory import embedding_weights, gradient_bytes
-from parcast_training.steps.passes import Passes
+from parcast_training.steps.passes import Passes, Reduces
 from parcast_training.steps.schedule import Event, Kind, Pass, played
 from parcast_training.steps.segments import Hop, Hops, Segment, exposed, total, working
 
@@ -54,20 +54,39 @@ class Step:
         layout = self.layout
         first = stage == 0 and step.chunk == 0
         last = stage == layout.pp - 1 and step.chunk == layout.chunks - 1
-        return self._variant(step.kind, first=first, last=last, marked=self.is_marked(stage, step))
+        gathers = step.kind == "F" and self.gathers(step)
+        reduces = self.reduces(stage, step) if step.kind == "B" else ""
+        return self._variant(step.kind, first=first, last=last, gathers=gathers, reduces=reduces)
 
-    def is_marked(self, stage: int, step: Pass) -> bool:
-        """Return whether a pass gathers weights or reduces gradients because of its place.
-
-        Gradients are reduced beside the last backward pass of all, that of the first stage's first
-        piece; all others are reduced when their stage has done its passes, so that no stage waits
-        for another one's reduction.
-        """
+    def gathers(self, step: Pass) -> bool:
+        """Return whether a forward pass gathers weights because of its place."""
         job = self.job
-        if step.kind == "F":
-            return job.overlap_parameters and job.zero in {1, 2} and step.microbatch == 0
-        last = step.microbatch == self.layout.microbatches - 1 and stage == step.chunk == 0
-        return step.kind == "B" and self.overlaps and last
+        return job.overlap_parameters and job.zero in {1, 2} and step.microbatch == 0
+
+    def reduces(self, stage: int, step: Pass) -> Reduces:
+        """Return whose gradients are reduced beside a backward pass because of its place.
+
+        Those of the piece itself beside the last backward pass of all, that of the first stage's
+        first piece. Those of other pieces in equal parts beside the stage's next backward passes,
+        if no part is longer than its pass, so that no stage waits for another one's reduction. All
+        others are reduced when their stage has done its passes.
+        """
+        m = self.layout.microbatches
+        if not self.overlaps:
+            return ""
+        if step.microbatch == m - 1 and stage == step.chunk == 0:
+            return "own"
+        follows = step.microbatch in self.following and step.chunk < self.layout.chunks - 1
+        return "previous" if follows else ""
+
+    @cached_property
+    def following(self) -> range:
+        """Microbatches beside whose backward passes the piece before has its gradients reduced."""
+        layout = self.layout
+        several = layout.chunks > 1 and layout.pp > 1
+        if not (several and self.overlaps and self.passes.hides):
+            return range(0)
+        return range(layout.microbatches - layout.pp, layout.microbatches - 1)
 
     @property
     def overlaps(self) -> bool:
@@ -76,19 +95,21 @@ class Step:
         return job.overlap_gradients and job.zero < 2 and not self.zero_bubble
 
     @cached_property
-    def _segments(self) -> dict[tuple[str, bool, bool, bool], tuple[Segment, ...]]:
+    def _segments(self) -> dict[tuple[str, bool, bool, bool, str], tuple[Segment, ...]]:
         return {}
 
-    def _variant(self, kind: str, *, first: bool, last: bool, marked: bool) -> tuple[Segment, ...]:
-        key = (kind, first, last, marked)
+    def _variant(
+        self, kind: str, *, first: bool, last: bool, gathers: bool, reduces: Reduces
+    ) -> tuple[Segment, ...]:
+        key = (kind, first, last, gathers, reduces)
         if key not in self._segments:
             if kind == "W":
                 segments = self.passes.weight_gradients(last=last)
             elif kind == "F":
-                segments = self.passes.forward(first=first, last=last, gathers=marked)
+                segments = self.passes.forward(first=first, last=last, gathers=gathers)
             else:
                 segments = self.passes.backward(
-                    first=first, last=last, reduces=marked, weights=not self.zero_bubble
+                    first=first, last=last, reduces=reduces, weights=not self.zero_bubble
                 )
             self._segments[key] = segments
         return self._segments[key]
@@ -119,7 +140,8 @@ class Step:
 
     def after(self, stage: int) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
         """Return what follows a stage's passes, before and after ends of tied weights agree."""
-        pieces = self.layout.chunks - (stage == 0 and self.overlaps)
+        pieces = 1 if self.following else self.layout.chunks
+        pieces -= stage == 0 and self.overlaps
         return self.passes.gradients_after(pieces), self.passes.ending(stage)
 
     @property
@@ -176,11 +198,15 @@ class Step:
         m = self.layout.microbatches
         kinds: tuple[Kind, ...] = ("F", "B", "W") if self.zero_bubble else ("F", "B")
         for kind in kinds:
-            special = 0 if kind == "F" else m - 1
+            special, other = (0, 1) if kind == "F" else (m - 1, 0)
+            following = range(0) if kind == "F" else self.following
+            others = m - 1 - len(following)
             for chunk in range(self.layout.chunks):
                 yield Pass(kind, chunk, special), 1
-                if m > 1:
-                    yield Pass(kind, chunk, m - 1 - special), m - 1
+                if following:
+                    yield Pass(kind, chunk, following[0]), len(following)
+                if others:
+                    yield Pass(kind, chunk, other), others
 
     def _stage(self, stage: int) -> Stage:
         compute, exchanges = 0.0, dict[str, float]()
