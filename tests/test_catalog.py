@@ -79,7 +79,8 @@ def test_every_family_answers_for_accelerators(name: str) -> None:
     times = answers(GPU, name, 8)
     assert times.keys() == FAMILIES
     for time in times.values():
-        assert working + moving < time < 1.25 * (working + moving)
+        assert working + moving <= time * (1 + 1e-12)  # the bound of pamela leaves waits out
+        assert time < 1.25 * (working + moving)
 
 
 @pytest.mark.parametrize("name", sorted(set(ACCELERATED) - {"a100-hdr"}))
