@@ -183,8 +183,11 @@ def _messages(columns: Columns, rank: Any, costs: Costs) -> _Messages | None:
     if costs.sizes:
         least = [float(size.least) for size in costs.sizes]
         keys = keys * (len(least) + 1) + np.searchsorted(least, size, side="right")
-    _, example, kind = np.unique(keys, return_index=True, return_inverse=True)
-    return _Messages(at, source, target, size, kind, example)
+    # a rank often sends to another many times in a row: there are fewer runs of one key to sort
+    heads = np.flatnonzero(np.diff(keys, prepend=-1))
+    _, first, kind = np.unique(keys[heads], return_index=True, return_inverse=True)
+    kind = np.repeat(kind, np.diff(heads, append=len(keys)))
+    return _Messages(at, source, target, size, kind, heads[first])
 
 
 def _routes(columns: Columns, messages: _Messages | None, costs: Costs) -> tuple[Any, Any, Any]:
