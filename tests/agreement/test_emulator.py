@@ -53,8 +53,9 @@ def test_messages_share_links_as_in_exact_arithmetic(programs):
         pools = seed % 3 == 0
         topology = random_topology(seed) if seed % 4 else None
         made = random_program(
-            seed, contention="fair", wildcards=seed % 2 == 0, pools=pools, topology=topology
-        )
+            seed, contention="fair", wildcards=seed % 2 == 0, pools=pools, topology=topology,
+            decimal=seed % 5 == 0,
+        )  # fmt: skip
         exact = by_sweep(*made.exact)
         for engine in (process_run,) if made.unrolled.pools else (process_run, compiled_run):
             run = engine(made.query, 0.0)

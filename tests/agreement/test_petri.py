@@ -11,6 +11,7 @@ from parcast_petri.machine.load import Load
 from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.token_game import Play
 from parcast_petri.options import Options
+from parcast_petri.programs.dealing import Dealing
 from parcast_petri.programs.lowering import program_net
 from parcast_petri.programs.nodes import Nodes
 
@@ -25,6 +26,21 @@ def test_every_end_and_part_is_that_of_the_reference(contention, eager, programs
 def test_what_timing_decides_is_decided_alike(programs):
     for seed in seeds(programs // 6):
         assert_agrees(random_program(seed, pools=True, wildcards=True))
+
+
+def test_tasks_are_dealt_beforehand_as_a_net_deals_them(programs):
+    """The net of fixed tasks confirms who asks first, in ends and parts of the same bits."""
+    for seed in seeds(programs // 3):
+        made = random_program(seed, pools=True, wildcards=seed % 2 == 0, network=seed % 3 == 0)
+        dealing = Dealing.of(made.query)
+        drawn = program_net(made.query, Options(sharing="fcfs"), dealing=dealing)
+        last = Play(kernel_arrays(drawn.net, "plain")).finish().last
+        assert dealing.is_confirmed(drawn.asked, last), made.source
+        assert_equal(made, drawn.records.read(last))
+        for number, takers in dealing.takers.items():  # another dealing is not confirmed
+            if len(set(takers.tolist())) > 1:
+                other = Dealing({**dealing.takers, number: takers.max() - takers + takers.min()})
+                assert not other.is_confirmed(drawn.asked, last)
 
 
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
@@ -86,7 +102,10 @@ def played(made, form, sharing="fcfs", **options):
 
 
 def assert_agrees(made):
-    account = played(made, "plain")
+    assert_equal(made, played(made, "plain"))
+
+
+def assert_equal(made, account):
     reference = by_sweep(made.expanded, made.costs)
     assert (account.time, account.start) == (reference.time, reference.start), made.source
     assert tuple(account.ends) == reference.ends, made.source

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import parcast_emulator
+import parcast_network
 from parcast import Query, Registry
 from parcast.errors import InvalidPointError
 from parcast.plugins import Kernel
@@ -19,7 +20,7 @@ from parcast_emulator import program_run
 from parcast_emulator.engines.ranks.arrays import program_of
 from parcast_emulator.program_run import compiled_run, process_run
 
-REGISTRY = Registry([parcast_emulator])
+REGISTRY = Registry([parcast_emulator, parcast_network])
 
 
 def assert_same(query, polling=0.0):
@@ -92,6 +93,39 @@ def test_more_events_than_the_heap_has_room_for():
     network = {"startup": 1e-4, "bandwidth": 1e7, "contention": "endpoint"}
     machine = REGISTRY.machine({"name": "ring", "network": network})
     assert_same(Query(workload=read_source(text), machine=machine, p=3, d=1))
+
+
+TRANSPOSES = """
+def program(rank, size):
+    for step in range(2):
+        sendrecv((rank + 1) % size, 4e5, (rank - 1) % size)
+        alltoall(1e4)
+        allreduce(8)
+"""
+
+
+@pytest.mark.parametrize("startup", [0.0, 1.5e-6])
+def test_equal_messages_over_shared_links(startup):
+    """Rates magnify the last bits: what ends at one time must be in one order, and together."""
+    machine = REGISTRY.machine(
+        {
+            "name": "tapered",
+            "nodes": {"cores": 2},
+            "topology": {"kind": "fat-tree", "down": [4, 4], "up": [1, 2], "latency": 1e-7},
+            "network": {
+                "startup": startup,
+                "bandwidth": 12.5e9,
+                "contention": "fair",
+                "collectives": "alltoall pairwise",
+                "local": {"bandwidth": 20e9},
+            },
+        }
+    )
+    for seed in seeds(2):
+        nodes = np.random.default_rng(seed).permutation(np.repeat(np.arange(12), 2))
+        mapping = tuple(nodes.tolist())
+        workload = read_source(TRANSPOSES)
+        assert_same(Query(workload=workload, machine=machine, p=24, d=1, mapping=mapping))
 
 
 WHO_IS_FIRST = """

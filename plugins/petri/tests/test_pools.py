@@ -5,6 +5,8 @@ import pytest
 import parcast_petri
 from parcast import Registry
 from parcast.program.reader import read_source
+from parcast_petri.programs.dealing import NOTE
+from parcast_petri.solvers import preparation
 
 REGISTRY = Registry([parcast_petri])
 MACHINE = {
@@ -19,6 +21,9 @@ def program(rank, size, tasks=3):
         compute(10)
 '''
 
+
+SHORT = FARM.replace("compute(10)", "compute(2 + 5 * (task % 3) + 3 * (task % 2))")
+UNEVEN = 40
 
 TOGETHER = '''"""Ranks 1 and 2 come to the pool at one time."""
 def program(rank, size, tasks=1):
@@ -37,7 +42,7 @@ def program(rank, size, tasks=1):
 def solved(machine, tasks, p=2, sharing="ps_transfer", source=FARM):
     settings = {"tasks": tasks, "petri.mean.sharing": sharing}
     program = read_source(source, "farm.py", "farm")
-    asked = {"p": p, "solvers": "petri.mean", "settings": settings}
+    asked = {"p": p, "solvers": "petri.mean", "settings": settings, "elasticities": False}
     (row,) = REGISTRY.compare(program, machine, **asked).rows
     return row
 
@@ -73,4 +78,32 @@ def test_of_those_who_ask_at_one_time_the_lowest_rank_is_first():
 
 
 def test_too_many_tasks_for_a_net_are_refused():
-    assert "2,000,002 operations" in solved(MACHINE, tasks=500_000).message
+    assert "1,000,002 operations" in solved(MACHINE, tasks=500_000).message
+
+
+@pytest.mark.parametrize(
+    ("contention", "sharing"), [("none", "fcfs"), ("endpoint", "fcfs"), ("fair", "max_min")]
+)
+def test_large_pools_are_dealt_before_the_net_is_built(contention, sharing, monkeypatch):
+    """Who takes which task is the same, and it takes some transitions a task, of one process."""
+    network = {"startup": 0.25, "bandwidth": 2, "contention": contention}
+    machine = {**MACHINE, "network": network, "nodes": {"count": 8}}
+    of_net = solved(machine, tasks=40, p=8, sharing=sharing)
+    monkeypatch.setattr(preparation, "FEW_OPERATIONS", 0)
+    dealt = solved(machine, tasks=40, p=8, sharing=sharing)
+    assert of_net.time, of_net.message
+    assert dealt.details["ends"] == pytest.approx(of_net.details["ends"], rel=1e-13)
+    assert dealt.parts.values() == pytest.approx(of_net.parts.values(), rel=1e-13)
+    assert not dealt.notes
+    assert dealt.details["transitions"] < 8 * 40 + 8 * 16 < of_net.details["transitions"] / 4
+
+
+def test_a_dealing_that_the_net_does_not_confirm_is_noted(monkeypatch):
+    """Messages that share the bus come at other times than those of the plain run."""
+    monkeypatch.setattr(preparation, "FEW_OPERATIONS", 0)
+    of_net = solved(MACHINE, tasks=UNEVEN, p=3, source=SHORT)
+    assert not of_net.notes  # the net that decides it itself is small enough
+    monkeypatch.setattr(preparation, "MOST_OPERATIONS", 2 * UNEVEN + 10)
+    dealt = solved(MACHINE, tasks=UNEVEN, p=3, source=SHORT)
+    assert dealt.notes == (NOTE,)
+    assert dealt.time == pytest.approx(of_net.time, rel=0.1)

@@ -551,10 +551,9 @@ class _Simulation:
 
         def step() -> None:
             if change == self.changes:
-                letter = self.streams.change(self.now)
-                self.look()
-                if letter is not None:
+                for letter in self.streams.change(self.now):
                     self.arrive(letter)
+                self.look()
 
         if time is not None:
             self.at(time, _RUN, -1, 0, step)

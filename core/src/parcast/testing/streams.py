@@ -10,6 +10,7 @@ import numpy as np
 
 from parcast.model.costs import Costs
 from parcast.model.fabric import NO_LINK
+from parcast.program.reference import end_of_instant
 
 
 @attrs.define(eq=False)
@@ -53,19 +54,21 @@ class Streams:
         ends = [self._since + stream.rest / stream.rate for stream in self._streams.values()]
         return min([*(time for time, _, _ in self._asked), *ends], default=None)
 
-    def change(self, now: Any) -> Any:
-        """Let what is first go, or take it out: then what it carried is returned."""
+    def change(self, now: Any) -> list[Any]:
+        """Let all go, or take them out, whose instant it is; return what these carried."""
+        until = end_of_instant(now)
+        through = [
+            letter
+            for letter, stream in self._streams.items()
+            if self._since + stream.rest / stream.rate <= until
+        ]
         self._go_on(now)
-        going = min(self._asked, key=lambda entry: entry[0], default=None)
-        if going is not None and going[0] <= now:
-            self._asked.remove(going)
-            self._streams[going[1]] = going[2]
-            letter = None
-        else:
-            letter, _ = min(self._streams.items(), key=lambda item: item[1].rest / item[1].rate)
+        for letter in through:
             del self._streams[letter]
+        self._streams |= {letter: stream for time, letter, stream in self._asked if time <= until}
+        self._asked = [entry for entry in self._asked if entry[0] > until]
         self._choose_rates()
-        return letter
+        return through
 
     def _go_on(self, now: Any) -> None:
         passed = max(now - self._since, 0)

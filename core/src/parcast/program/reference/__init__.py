@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         end_of_instant,
         latest_end,
     )
+    from parcast.program.reference.process_sweep import takers_of
 else:
     __getattr__ = lazily(__name__)
 
@@ -23,4 +24,5 @@ __all__ = [
     "end_of_instant",
     "frozen",
     "latest_end",
+    "takers_of",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from parcast.model.fabric import NO_LINK
 from parcast.model.messages import Wiring
+from parcast.program.reference.instants import end_of_instant
 
 
 @attrs.define(eq=False)
@@ -51,17 +52,17 @@ class Flows:
         return min([*times, *map(self._end, self._flows)], default=None)
 
     def change(self) -> None:
-        """Let the next flow begin or end; of those at one time, the first that was asked for."""
-        ends = [(self._end(flow), flow) for flow in self._flows]
-        at, flow = min([*ends, *self._waiting], key=lambda entry: entry[0])
-        self._advance(at)
-        if flow in self._flows:
-            self._flows.remove(flow)
-            flow.done(at)
-        else:
-            self._waiting.remove((at, flow))
-            self._flows.append(flow)
+        """Let those flows begin and end whose instant is next, all at the first time of it."""
+        now = max(self._now, self.time())
+        until = end_of_instant(now)
+        ended = [flow for flow in self._flows if self._end(flow) <= until]
+        begun = [flow for at, flow in self._waiting if at <= until]
+        self._advance(now)
+        self._waiting = [(at, flow) for at, flow in self._waiting if at > until]
+        self._flows = [flow for flow in self._flows if flow not in ended] + begun
         self._share()
+        for flow in ended:
+            flow.done(now)
 
     def _end(self, flow: Flow) -> Any:
         return self._now + flow.remaining / flow.rate if flow.remaining else self._now

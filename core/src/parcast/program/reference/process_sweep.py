@@ -31,6 +31,16 @@ def steps_of(unrolled: Unrolled, costs: Costs) -> list[list[Step]]:
     return [process.steps for process in sweep.processes]
 
 
+def takers_of(unrolled: Unrolled, costs: Costs) -> dict[int, list[int]]:
+    """Return who takes each task of pools without a master, by the number of the pool.
+
+    Arguments are those of `by_sweep`.
+    """
+    sweep = _Sweep(unrolled, costs)
+    sweep.result()
+    return dict(sweep.takers)
+
+
 def by_sweep(unrolled: Unrolled, costs: Costs) -> Reference:
     """Return when every process ends, and what it spends its time on.
 
@@ -56,6 +66,7 @@ class _Sweep:
         self.node = costs.placement.node.tolist()
         self.processes = [Process(list(enumerate(operations))) for operations in unrolled.by_rank()]
         self.tasks_taken: dict[int, int] = defaultdict(int)  # tasks of each pool that are taken
+        self.takers: dict[int, list[int]] = defaultdict(list)  # who took each
         self.answers: dict[int, int] = {}  # of masters: the task that each process was sent
         self.mailboxes: dict[tuple[int, int], Mailbox] = defaultdict(Mailbox)
         self.wildcards: dict[int, tuple[Receive, Mailbox]] = {}
@@ -95,7 +106,7 @@ class _Sweep:
         while moved:
             moved = False
             for rank, process in enumerate(self.processes):
-                while process.position < len(process.operations):
+                while not process.blocked and process.position < len(process.operations):
                     if not process.entered:
                         process.entered = moved = True
                         process.since = process.clock
@@ -292,6 +303,7 @@ class _Sweep:
         process.spend("communication", at)
         if task < pool.tasks:
             self.tasks_taken[number] += 1
+            self.takers[number].append(rank)
             fetched = pool.bytes_of(task)
             process.insert(order, [*pool.work.lists[task], operation])
         message = Message(0, order, rank, fetched, True, True, at, asker=rank)

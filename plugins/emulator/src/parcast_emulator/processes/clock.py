@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from parcast_emulator.engines.usage import Progress
 
-#: What happens first of one time: processes run and things end, then requests are served,
-#: then receives of any message are decided.
-RUN, SERVE, DECIDE = range(3)
+#: What happens first of one time: processes run and things end, then messages on shared links
+#: begin and end, then requests are served, then receives of any message are decided.
+RUN, CHANGE, SERVE, DECIDE = range(4)
 
 #: Orders what happens at one time in one of these ways.
 Key: TypeAlias = tuple[int, ...]

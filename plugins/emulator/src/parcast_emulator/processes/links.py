@@ -11,11 +11,13 @@ import numpy as np
 
 from parcast.model import Wiring
 from parcast.plugins import Kernel, compile_kernel
-from parcast_emulator.processes.clock import RUN, Clock
+from parcast.program.reference import end_of_instant
+from parcast_emulator.engines.ranks.arrays import front_packed
+from parcast_emulator.processes.clock import CHANGE, Clock, Key
 from parcast_network.sharing.compiled import SOURCES, new_state, register
 from parcast_network.sharing.growing import with_room
 from parcast_network.sharing.steps.ends import move, remove
-from parcast_network.sharing.steps.layout import TOGETHER
+from parcast_network.sharing.steps.layout import NONE
 from parcast_network.sharing.steps.settling import end, ended, next_end, settle, start
 
 #: Flows that there is room for at first.
@@ -34,7 +36,11 @@ _START, _END, _SETTLE = (
 
 
 class SharedLinks:
-    """All links of a network, and the messages whose bytes flow over them."""
+    """All links of a network, and the messages whose bytes flow over them.
+
+    Messages that begin or end at one instant do so together, at the first time of it; in the same
+    bits as `parcast_emulator.engines.ranks.flows`, as both do the same in the order of keys.
+    """
 
     def __init__(self, clock: Clock, wiring: Wiring) -> None:
         self._clock, self._wiring = clock, wiring
@@ -44,20 +50,21 @@ class SharedLinks:
         self._network = new_state(wiring.capacity, wiring.shared, flows=_ROOM, hops=1)
         self._free = list(range(_ROOM))
         self._latent: dict[int, tuple[Any, float, float]] = {}
-        self._arrived: dict[int, Callable[[], Any]] = {}
-        self._changed: float | None = None  #: the latest change that rates do not know of
+        self._carried: dict[int, tuple[Key, Callable[[], Any]]] = {}
+        self._changed = 0.0  #: when rates changed last
         self._looks = 0
 
     def route(self, source: int, target: int) -> Any:
         """Return the links between two ranks, filled up with numbers below 0."""
         if (source, target) not in self._routes:
-            row = self._wiring.routes(np.array([source]), np.array([target]))[0]
-            self._routes[source, target] = np.sort(row)[::-1].astype(np.int64)
+            row = self._wiring.routes(np.array([source]), np.array([target]))
+            self._routes[source, target] = front_packed(row)[0].astype(np.int64)
         return self._routes[source, target]
 
     def send(
-        self, message: tuple[Any, float, float], latency: float, arrived: Callable[[], Any]
-    ) -> None:
+        self, message: tuple[Any, float, float], latency: float, key: Key,
+        arrived: Callable[[], Any],
+    ) -> None:  # fmt: skip
         """Let a message go now, whose bytes flow after its latency.
 
         Parameters
@@ -66,6 +73,8 @@ class SharedLinks:
             Its route, its bytes, and the seconds that they take alone.
         latency
             Seconds.
+        key
+            Orders messages that begin or end together; each has its own.
         arrived
             Called when the last byte is through.
         """
@@ -73,7 +82,7 @@ class SharedLinks:
         if not self._free or hops > self._hops:
             self._make_room(max(hops, self._hops))
         flow = self._free.pop()
-        self._latent[flow], self._arrived[flow] = message, arrived
+        self._latent[flow], self._carried[flow] = message, (key, arrived)
         self._network.flow.end[flow] = self._clock.now + latency
         move(self._network, flow)
         self._look()
@@ -88,26 +97,33 @@ class SharedLinks:
 
     def _look(self) -> None:
         """Be there when the next flow begins or ends, unless that changes before."""
-        first = next_end(self._network)
-        if self._changed is not None and first > self._changed * TOGETHER:
-            first = _SETTLE.form(len(self._arrived))(self._network, self._changed)
-            self._changed = None
         self._looks += 1
-        if first < math.inf:
-            self._clock.at(first, RUN, (), partial(self._change, self._looks))
+        if (first := next_end(self._network)) < math.inf:
+            self._clock.at(first, CHANGE, (), partial(self._change, self._looks))
 
     def _change(self, looks: int) -> None:
-        """Let the flow begin or end whose time it is."""
+        """Let the flows begin or end whose time it is; then those run on who wait for them."""
         if looks != self._looks:
             return
-        now, flow = self._clock.now, ended(self._network, self._clock.now)
-        self._changed = max(self._changed or 0.0, now)
-        if flow in self._latent:
-            route, size, seconds = self._latent.pop(flow)
-            remove(self._network, flow)
-            _START.form(1)(self._network, flow, now, route, size / seconds, size)
-        else:
-            _END.form(1)(self._network, flow)
-            self._free.append(flow)
-            self._arrived.pop(flow)()
+        now = self._changed = max(self._changed, next_end(self._network))
+        arrived = []
+        for flow in self._due(now):
+            if flow in self._latent:
+                route, size, seconds = self._latent.pop(flow)
+                _START.form(1)(self._network, flow, now, route, size / seconds, size)
+            else:
+                _END.form(1)(self._network, flow)
+                self._free.append(flow)
+                arrived.append(self._carried.pop(flow)[1])
+        _SETTLE.form(len(self._carried))(self._network, now)
+        for run_on in arrived:
+            run_on()
         self._look()
+
+    def _due(self, now: float) -> list[int]:
+        """Take out what begins or ends at an instant, in the order of keys."""
+        until, due = end_of_instant(now), []
+        while (flow := ended(self._network, until)) != NONE:
+            remove(self._network, flow)
+            due.append(flow)
+        return sorted(due, key=lambda flow: self._carried[flow][0])

@@ -174,7 +174,7 @@ class Post:
         route, arrive = links.route(source, target), partial(self._arrive, message)
         if seconds and route[0] >= 0:
             size = float(self.costs.on_wire(source, target, message.size))
-            links.send((route, size, seconds), latency, arrive)
+            links.send((route, size, seconds), latency, (*key, message.number), arrive)
         else:
             clock.at(clock.now + latency + seconds, RUN, key, arrive)
 

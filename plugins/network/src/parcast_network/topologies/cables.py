@@ -93,7 +93,7 @@ def cabled(
         for bundle in bundles:
             values = getattr(bundle, name)
             exact = [number(v) if v < np.inf else v for v in np.atleast_1d(values).tolist()]
-            parts.append(np.repeat(np.resize(np.array(exact), bundle.count), bundle.ways))
+            parts.append(_of_links(np.array(exact), bundle))
         return np.concatenate(parts)
 
     def whole(sources: NDArray[Any], targets: NDArray[Any]) -> NDArray[np.int32]:
@@ -114,7 +114,7 @@ def cabled(
 
     at_ports = ports.bandwidth if bandwidth is None else min(ports.bandwidth, number(bandwidth))
     shared = [np.ones(firsts[0], np.bool_)]
-    shared += [np.resize(np.repeat(b.shared, b.ways), b.links).astype(np.bool_) for b in bundles]
+    shared += [_of_links(np.atleast_1d(b.shared), b).astype(np.bool_) for b in bundles]
     return Fabric(
         capacity=column("bandwidth", at_ports),
         latency=column("latency", number(latency)),
@@ -122,3 +122,10 @@ def cabled(
         name=name,
         shared=np.concatenate(shared),
     )
+
+
+def _of_links(values: NDArray[Any], bundle: Bundle) -> NDArray[Any]:
+    """Return a value for each link of a bundle: of its cable, or the value of all cables."""
+    if len(values) == 1:
+        return np.full(bundle.links, values[0])
+    return np.repeat(values, bundle.ways)

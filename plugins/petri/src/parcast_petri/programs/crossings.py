@@ -13,6 +13,7 @@ from parcast.model import Costs
 from parcast.program.matching import CODE, Columns
 from parcast.program.unroll import Pool
 from parcast_petri.nets.net import Link
+from parcast_petri.programs.dealing import Dealing
 from parcast_petri.programs.flows import ALONE, Flows
 from parcast_petri.programs.networks import Routes, Wires
 
@@ -30,12 +31,26 @@ class Crossings:
 
     @classmethod
     def of(
-        cls, table: Columns, costs: Costs, networks: Sequence[Wires], *, fair: bool
-    ) -> Crossings:
-        """Return the messages of a program; ``fair`` where they share links fairly."""
+        cls, table: Columns, costs: Costs, networks: Sequence[Wires], *, fair: bool,
+        dealing: Dealing | None = None,
+    ) -> Crossings:  # fmt: skip
+        """Return the messages of a program.
+
+        Parameters
+        ----------
+        table, costs, networks
+            Its operations, what they are charged, and what messages pass.
+        fair
+            Whether they share links fairly.
+        dealing
+            Who takes which task of its pools; None: anybody may take any.
+        """
         sends = np.flatnonzero(table.dst >= 0)
         fetches = np.flatnonzero(table.op == CODE["pool"])
-        fetched = [fetched_bytes(pool_of(table, id_)[1]) for id_ in fetches.tolist()]
+        fetched = []
+        for id_, rank in zip(fetches.tolist(), table.rank_of(fetches).tolist(), strict=True):
+            number, pool = pool_of(table, id_)
+            fetched.append(fetched_bytes(pool)[fetched_tasks(number, pool, rank, dealing)])
         counts = np.array([len(sizes) for sizes in fetched], np.int64)
         takers = np.repeat(table.rank_of(fetches), counts)
         src = np.append(table.rank_of(sends), np.zeros_like(takers))
@@ -59,6 +74,13 @@ def pool_of(table: Columns, id_: int) -> tuple[int, Pool]:
     unrolled = table.unrolled
     number: int = unrolled.blocks[int(table.order[id_])].arguments["pool"]
     return number, unrolled.pools[number]
+
+
+def fetched_tasks(number: int, pool: Pool, rank: int, dealing: Dealing | None) -> NDArray[np.int64]:
+    """Return the tasks that a process may fetch, and behind them the word that there is none."""
+    if dealing is None:
+        return np.arange(pool.tasks + 1)
+    return np.append(dealing.tasks(number, rank), pool.tasks)
 
 
 def fetched_bytes(pool: Pool) -> NDArray[np.float64]:

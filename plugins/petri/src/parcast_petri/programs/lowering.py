@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 import numpy as np
@@ -18,6 +18,7 @@ from parcast_petri.programs.accounting import Inbox, Records
 from parcast_petri.programs.background_net import BackgroundNet, build_background
 from parcast_petri.programs.charges import Charges
 from parcast_petri.programs.crossings import Crossings, pool_of
+from parcast_petri.programs.dealing import Dealing
 from parcast_petri.programs.local_operations import Computations, Computing, LocalOperations
 from parcast_petri.programs.masters import dealt, has_master, refuse_sending_tasks
 from parcast_petri.programs.net_builder import NetBuilder, timed
@@ -43,9 +44,13 @@ class ProgramNet:
     computing: tuple[Computing, ...]
     background: BackgroundNet  #: jobs and messages of others
     dealt: bool = False  #: whom masters of pools answer when is fixed
+    #: where tasks are dealt, by the number of their pool: the moments of questions, and who asks
+    asked: Mapping[int, Sequence[tuple[int, int]]] = attrs.field(factory=dict)
 
 
-def program_net(query: Query, options: Options, nodes: Nodes | None = None) -> ProgramNet:
+def program_net(
+    query: Query, options: Options, nodes: Nodes | None = None, dealing: Dealing | None = None
+) -> ProgramNet:
     """Return the net of a query's program.
 
     Parameters
@@ -56,17 +61,21 @@ def program_net(query: Query, options: Options, nodes: Nodes | None = None) -> P
         How messages and memory traffic are shared.
     nodes
         What loaded nodes do to computations; None: nothing.
+    dealing
+        Who takes which task of pools; None: the net decides it.
 
     Raises
     ------
     UnsupportedError
         If the machine lacks a number, or the net has no way to say what the program does.
     """
-    return _Lowering(query, options, nodes or Nodes()).program_net()
+    return _Lowering(query, options, nodes or Nodes(), dealing).program_net()
 
 
 class _Lowering:
-    def __init__(self, query: Query, options: Options, nodes: Nodes) -> None:
+    def __init__(
+        self, query: Query, options: Options, nodes: Nodes, dealing: Dealing | None
+    ) -> None:
         program = matched_program(query, pools=True)
         self.dealt = has_master(program)
         if self.dealt:
@@ -81,7 +90,7 @@ class _Lowering:
         self.call = 0.0 if self.by_message else float(self.costs.overhead_receive)
         networks = networks_of(query, self.costs)
         fair = self.costs.contention == "fair" and self.options.sharing == "max_min"
-        self.crossings = Crossings.of(self.table, self.costs, networks, fair=fair)
+        self.crossings = Crossings.of(self.table, self.costs, networks, fair=fair, dealing=dealing)
         self._note_lists()
         self.requests: dict[int, list[int]] = defaultdict(list)
         pairs = zip(self.table.wait_op.tolist(), self.table.wait_request.tolist(), strict=True)
@@ -97,7 +106,9 @@ class _Lowering:
         self.local = LocalOperations(
             self.costs, self.options, self.computations, self.node, sharing, cores
         )
-        self.pools = Pools(self.costs, networks, self.crossings, self.transfers, self.local)
+        self.pools = Pools(
+            self.costs, networks, self.crossings, self.transfers, self.local, dealing
+        )
 
     def _note_lists(self) -> None:
         """Note the columns as lists, which are faster to look up one by one than arrays."""
@@ -157,7 +168,7 @@ class _Lowering:
         self.builder.links += self.crossings.links
         net = self.builder.net(self.query.workload.name, SAME_INSTANT)
         computing = tuple(self.computations.built)
-        return ProgramNet(net, self.records, computing, background, self.dealt)
+        return ProgramNet(net, self.records, computing, background, self.dealt, self.pools.asked)
 
     def _operation(self, process: Process, id_: int) -> None:
         match self.words[id_]:

@@ -2,40 +2,28 @@
 
 A process goes from task to task, past those that are given, while the pool attends to it alone;
 the first that is not it takes. So what happens in each task is a moment of its own, and no place
-has more than two transitions a process.
+has more than two transitions a process. Where tasks are dealt beforehand, it has its own ones.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import attrs
 import numpy as np
 
 from parcast.model import Costs
-from parcast.program import Unrolled
 from parcast.program.matching import OPS, Columns, operation_columns
 from parcast.program.unroll import Pool
 from parcast_petri.programs.charges import Charges
-from parcast_petri.programs.crossings import Crossings, fetched_bytes
+from parcast_petri.programs.crossings import Crossings, fetched_bytes, fetched_tasks
+from parcast_petri.programs.dealing import Dealing
 from parcast_petri.programs.local_operations import LocalOperations
 from parcast_petri.programs.net_builder import NetBuilder, timed
 from parcast_petri.programs.networks import Routes, Wires
 from parcast_petri.programs.process import Process
 from parcast_petri.programs.transfers import Message, Transfers
-
-
-def net_operations(unrolled: Unrolled) -> int:
-    """Return how many operations the net of a program has: every task is one of each process."""
-    count = sum(len(unrolled.ranks_of(block)) for block in unrolled.blocks)
-    for block in unrolled.blocks:
-        if block.op == "pool":
-            pool = unrolled.pools[block.arguments["pool"]]
-            if pool.master is None:
-                count += len(unrolled.ranks_of(block)) * (pool.work.count() + pool.tasks)
-            else:  # each task is one of the process that does it, between messages
-                count += pool.work.count() + 4 * (pool.tasks + pool.workers)
-    return count
 
 
 @attrs.define(eq=False)
@@ -47,7 +35,13 @@ class Pools:
     crossings: Crossings
     transfers: Transfers
     local: LocalOperations
+    dealing: Dealing | None = None  #: who takes which task; None: the net decides it
+    #: where tasks are dealt, by the number of a pool: the moment of each question, and who asks
+    asked: dict[int, list[tuple[int, int]]] = attrs.field(
+        factory=lambda: defaultdict(list), init=False
+    )
     _tables: dict[int, Columns] = attrs.field(factory=dict, init=False)
+    _dealt: dict[int, Charges] = attrs.field(factory=dict, init=False)
 
     def build(self, process: Process, number: int, pool: Pool, name: str, first: int) -> None:
         """Build all tasks that a process may take of the pool of this number.
@@ -55,29 +49,46 @@ class Pools:
         ``first`` is the first of the messages that it fetches.
         """
         rank, since, word = process.rank, process.moment, f"pool {number}"
-        if number not in self._tables:
-            self._tables[number] = operation_columns(pool.work)
-            _build_pool(process.builder, word, pool.tasks)
-        charges = Charges.of(self._tables[number], self.costs, rank)
+        dealt = self.dealing is not None
+        charges = self._charges(number, pool, process)
         to_pool = np.array([rank]), np.array([0]), np.array([0.0])
         (question,) = Routes.of(self.costs, self.networks, *to_pool).startup
-        receiving = self.costs.receiving(fetched_bytes(pool))
-        receiving = np.broadcast_to(np.asarray(receiving, float), pool.tasks + 1).tolist()
-        for task in range(pool.tasks + 1):
-            self._ask(process, word, f"{name}.{task}", question)
-            _choose(process.builder, word, name, task, last=task == pool.tasks)
-            self._fetch(process, name, task, first + task, receiving[task])
+        tasks = fetched_tasks(number, pool, rank, self.dealing)
+        receiving = self.costs.receiving(fetched_bytes(pool)[tasks])
+        receiving = np.broadcast_to(np.asarray(receiving, float), len(tasks)).tolist()
+        for at, task in enumerate(tasks.tolist()):
+            self._ask(process, f"{name}.{task}", question)
+            if dealt:
+                answer = {f"answer {name}.{task}": 1}
+                moment = process.builder.transition(f"turn {name}.{task}", {process.at: 1}, answer)
+                self.asked[number].append((moment, rank))
+            else:
+                _choose(process, word, name, task, last=task == pool.tasks)
+            self._fetch(process, name, task, first + at, receiving[at])
             if task < pool.tasks:
                 self._work(process, charges, task, f"{name}.{task}")
         process.records.busy(rank, "communication", since, process.moment)
 
-    def _ask(self, process: Process, word: str, name: str, question: float) -> None:
-        """Build the question, until the pool attends to the process."""
+    def _charges(self, number: int, pool: Pool, process: Process) -> Charges:
+        """Return what tasks take: of this process, or of those to whom they are dealt."""
+        if number not in self._tables:
+            self._tables[number] = operation_columns(pool.work)
+            if self.dealing is None:
+                _build_pool(process.builder, f"pool {number}", pool.tasks)
+        table = self._tables[number]
+        if self.dealing is None:
+            return Charges.of(table, self.costs, process.rank)
+        if number not in self._dealt:
+            takers = self.dealing.takers.get(number, np.empty(0, np.int64))
+            who = np.repeat(takers, np.diff(table.offsets))
+            self._dealt[number] = Charges.of(table, self.costs, who)
+        return self._dealt[number]
+
+    def _ask(self, process: Process, name: str, question: float) -> None:
+        """Build the question, until it is at the pool."""
         for step, seconds in ("ask", self.costs.sending(0)), ("question", question):
             if seconds:
                 process.step(step, name, delay=float(seconds))
-        looking = {f"looking {name}": 1}
-        process.builder.transition(f"turn {name}", {process.at: 1, word: 1}, looking, queue=word)
 
     def _fetch(self, process: Process, name: str, task: int, index: int, receiving: float) -> None:
         """Build the answer, and that the process takes it."""
@@ -121,9 +132,11 @@ def _build_pool(builder: NetBuilder, word: str, tasks: int) -> None:
         builder.transition(f"{word} give {task}", giving, past)
 
 
-def _choose(builder: NetBuilder, word: str, name: str, task: int, *, last: bool) -> None:
-    """Build that a process takes a task that is left, or passes it."""
+def _choose(process: Process, word: str, name: str, task: int, *, last: bool) -> None:
+    """Build that the pool attends to a process, which takes a task that is left, or passes it."""
     looking, answer = f"looking {name}.{task}", f"answer {name}.{task}"
+    builder, asking = process.builder, {process.at: 1, word: 1}
+    builder.transition(f"turn {name}.{task}", asking, {looking: 1}, queue=word)
     if last:
         builder.transition(f"end {name}", {looking: 1}, {answer: 1, word: 1})
         return

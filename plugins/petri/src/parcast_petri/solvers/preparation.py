@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import attrs
@@ -22,11 +22,17 @@ from parcast_petri.nets.token_game import Play
 from parcast_petri.options import Options
 from parcast_petri.programs.accounting import Account
 from parcast_petri.programs.at_once import ColumnProgram, column_program, is_plain
+from parcast_petri.programs.dealing import (
+    FEW_OPERATIONS,
+    Dealing,
+    can_be_dealt,
+    net_operations,
+)
+from parcast_petri.programs.dealing import NOTE as DEALT
 from parcast_petri.programs.local_operations import MOVING
 from parcast_petri.programs.lowering import END, ProgramNet, program_net
 from parcast_petri.programs.masters import NOTE
 from parcast_petri.programs.nodes import Nodes
-from parcast_petri.programs.pools import net_operations
 from parcast_petri.programs.traffic import random_traffic
 
 #: Programs of more operations are refused, whose net would take more than some 4 GB: built an
@@ -46,9 +52,10 @@ def loads(query: Query) -> dict[int, Load]:
 
 def refusal(query: Query) -> str | None:
     """Return why no net of a query's program can be built, if that is known before."""
-    count = net_operations(matched_program(query, pools=True).unrolled)
     try:
         background = loads(query)
+        dealt = can_be_dealt(query, Nodes(background))
+        count = net_operations(matched_program(query, pools=True).unrolled, dealt=dealt)
         if count > MOST_OPERATIONS:
             plain = not background and is_plain(query, query.options or Options())
             most = MOST_IN_COLUMNS if plain else MOST_OPERATIONS
@@ -75,11 +82,13 @@ def network_assumption(query: Query) -> Iterator[Assumption]:
         yield Assumption("messages that meet share the bandwidth by equal parts (option sharing)")
 
 
-def build_program(query: Query, nodes: Nodes | None = None) -> ProgramNet:
+def build_program(
+    query: Query, nodes: Nodes | None = None, dealing: Dealing | None = None
+) -> ProgramNet:
     """Return the net of a query's program under its options."""
     options: Options = query.options or Options()
     with _no_garbage_collection():
-        return program_net(query, options, nodes)
+        return program_net(query, options, nodes, dealing)
 
 
 def undelayed(query: Query, times: NDArray[np.float64]) -> str | None:
@@ -166,6 +175,7 @@ class Played:
     notes: tuple[str, ...]  #: on how the net was built
     transitions: int
     firings: int
+    times: Sequence[float] = ()  #: when each fired, of a net that is not in columns
 
 
 def play_once(query: Query, nodes: Nodes) -> Played:
@@ -174,12 +184,33 @@ def play_once(query: Query, nodes: Nodes) -> Played:
     if not nodes.loads and is_plain(query, options):
         with _no_garbage_collection():
             return _play_columns(query, column_program(query, options))
-    program = build_program(query, nodes)
+    if can_be_dealt(query, nodes) and (played := _play_dealt(query, nodes)):
+        return played
+    return _play(query, build_program(query, nodes))
+
+
+def _play_dealt(query: Query, nodes: Nodes) -> Played | None:
+    """Play a large net whose tasks are dealt; None: one that decides it is small enough."""
+    operations = net_operations(matched_program(query, pools=True).unrolled)
+    if operations <= FEW_OPERATIONS:
+        return None
+    dealing = Dealing.of(query)
+    program = build_program(query, nodes, dealing)
+    played = _play(query, program)
+    if dealing.is_confirmed(program.asked, played.times):
+        return played
+    if operations <= MOST_OPERATIONS:
+        return None
+    return attrs.evolve(played, notes=(*played.notes, DEALT))
+
+
+def _play(query: Query, program: ProgramNet) -> Played:
     play = Play(program_arrays(query, program))
     play.end()
-    account = program.records.read(play.memory.column(k.LAST))
+    times = play.memory.column(k.LAST)
     notes = tuple(net_notes(program))
-    return Played(account, notes, len(program.net.transitions), play.firings)
+    account = program.records.read(times)
+    return Played(account, notes, len(program.net.transitions), play.firings, times)
 
 
 def _play_columns(query: Query, program: ColumnProgram) -> Played:

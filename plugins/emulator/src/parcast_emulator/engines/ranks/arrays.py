@@ -21,8 +21,8 @@ _Numbers = NDArray[np.int64]
 RECEIVER, SENDER, MET, HEAD = 1, 2, 4, 8
 
 #: Entries of ``State.scalars``: events in the heap (where the queues look for it), ranks that
-#: can go on, accesses to disks of nodes, all that has been handled.
-EVENTS, READY, ACCESSES, HANDLED = range(4)
+#: can go on, accesses to disks of nodes, all that has been handled, messages in ``leaving``.
+EVENTS, READY, ACCESSES, HANDLED, LEAVING = range(5)
 
 #: Entries of ``State.times``: when the bus is free, the latest ``start()``, the last event, when
 #: this instant begins and ends.
@@ -86,6 +86,7 @@ class State(NamedTuple):
     times: Floats
     heap: Any  #: events
     ready: _Numbers  #: ranks that can go on
+    leaving: _Numbers  #: messages that leave over links that others share
     rank: Any
     spent: Floats  #: of each rank: compute, communication, io, synchronization
     message: Any  #: of each operation, where it is one
@@ -183,8 +184,11 @@ def _messages(columns: Columns, rank: Any, costs: Costs) -> _Messages | None:
     if costs.sizes:
         least = [float(size.least) for size in costs.sizes]
         keys = keys * (len(least) + 1) + np.searchsorted(least, size, side="right")
-    _, example, kind = np.unique(keys, return_index=True, return_inverse=True)
-    return _Messages(at, source, target, size, kind, example)
+    # a rank often sends to another many times in a row: there are fewer runs of one key to sort
+    heads = np.flatnonzero(np.diff(keys, prepend=-1))
+    _, first, kind = np.unique(keys[heads], return_index=True, return_inverse=True)
+    kind = np.repeat(kind, np.diff(heads, append=len(keys)))
+    return _Messages(at, source, target, size, kind, heads[first])
 
 
 def _routes(columns: Columns, messages: _Messages | None, costs: Costs) -> tuple[Any, Any, Any]:
@@ -302,10 +306,12 @@ def initial_state(columns: Columns, program: Program, costs: Costs, cluster: Clu
     message.arrival = np.nan
     links.lower = links.upper = NONE
     return State(
-        scalars=np.array([0, size, 0, 0]),
+        scalars=np.array([0, size, 0, 0, 0]),
         times=np.array([0.0, 0.0, 0.0, -1.0, -1.0]),
         heap=_records(4 * size + 1024, _EVENT),
         ready=np.arange(size)[::-1].copy(),
+        # what a rank sends until it waits, and one that each other operation frees
+        leaving=np.zeros(2 * int(np.diff(columns.offsets).max()) + 8, np.int64),
         rank=rank,
         spent=np.zeros((size, 4)),
         message=message,

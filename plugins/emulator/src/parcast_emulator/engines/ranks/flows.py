@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 
 from parcast.model import Costs
 from parcast_emulator.compilation import kernel_of_flows, step
-from parcast_emulator.engines.queues import KIND
-from parcast_emulator.engines.ranks.arrays import EVENTS, HANDLED, NOW, READY, Program
+from parcast_emulator.engines.ranks.arrays import EVENTS, HANDLED, LEAVING, NOW, READY, Program
 from parcast_emulator.engines.ranks.instants import WHILE, take
-from parcast_emulator.engines.ranks.messages import SERVE, arrive
-from parcast_emulator.engines.ranks.ranks import DONE, ENOUGH, FULL, advance_rank, handle, is_access
+from parcast_emulator.engines.ranks.messages import arrive
+from parcast_emulator.engines.ranks.ranks import DONE, ENOUGH, FULL, advance_rank, handle
 from parcast_network.sharing.compiled import new_state
 from parcast_network.sharing.growing import with_room as with_room_for
 from parcast_network.sharing.steps.ends import move, remove
-from parcast_network.sharing.steps.layout import STARTED, TOGETHER, TOUCHED, State
+from parcast_network.sharing.steps.layout import NONE, State
 from parcast_network.sharing.steps.settling import end, ended, next_end, settle, start
 
 #: Why the kernel returns, beside what ranks tell: there is no room for another flow.
@@ -38,7 +37,8 @@ class Carried(NamedTuple):
     phase: NDArray[np.int64]
     free: NDArray[np.int64]  #: numbers that no message has
     unused: NDArray[np.int64]  #: how many these are
-    changed: NDArray[np.float64]  #: the latest change that rates do not know of
+    due: NDArray[np.int64]  #: what begins or ends at one instant
+    changed: NDArray[np.float64]  #: when rates changed last
 
 
 def initial_flows(program: Program, costs: Costs) -> tuple[Carried, State]:
@@ -50,9 +50,9 @@ def initial_flows(program: Program, costs: Costs) -> tuple[Carried, State]:
 
 def _carried(free: NDArray[np.int64]) -> Carried:
     room = int(free[-1]) + 1
-    message, phase, unused = np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, int)
+    message, phase, unused, due = (np.zeros(room, np.int64) for _ in range(4))
     unused[: len(free)] = free[::-1]
-    return Carried(message, phase, unused, np.array([len(free)]), np.zeros(1))
+    return Carried(message, phase, unused, np.array([len(free)]), due, np.zeros(1))
 
 
 def with_room(carried: Carried, network: State) -> tuple[Carried, State]:
@@ -65,45 +65,73 @@ def with_room(carried: Carried, network: State) -> tuple[Carried, State]:
 
 
 @step
-def delay(message: int, now: float, program: Any, carried: Any, network: Any) -> None:
+def delay(program: Any, state: Any, carried: Any, network: Any) -> None:
     """A message leaves: its bytes flow after its latency."""
+    state.scalars[LEAVING] -= 1
+    message = state.leaving[state.scalars[LEAVING]]
     carried.unused[0] -= 1
     flow = carried.free[carried.unused[0]]
     carried.message[flow], carried.phase[flow] = message, LATENT
-    network.flow.end[flow] = now + program.latency[message]
+    network.flow.end[flow] = state.message.departure[message] + program.latency[message]
     move(network, flow)
+
+
+@step
+def change(program: Any, charges: Any, state: Any, carried: Any, network: Any) -> None:
+    """Let the messages begin or end whose time it is; as the processes' own shared links do."""
+    now = max(carried.changed[0], next_end(network))
+    carried.changed[0] = state.times[NOW] = now
+    count = take_due(now * WHILE, carried, network)
+    state.scalars[HANDLED] += count
+    for i in range(count):
+        flow = carried.due[i]
+        if carried.phase[flow] == LATENT:
+            begin(flow, now, program, carried, network)
+        else:
+            end(network, flow)
+            carried.free[carried.unused[0]] = flow
+            carried.unused[0] += 1
+            arrive(carried.message[flow], now, program, charges, state)
+    settle(network, now)
 
 
 @step
 def begin(flow: int, now: float, program: Any, carried: Any, network: Any) -> None:
     """The bytes of a message begin to flow over its route."""
-    carried.changed[0] = max(carried.changed[0], now)
     message = carried.message[flow]
     carried.phase[flow] = FLOWING
-    remove(network, flow)
     size = program.flowing[message]
     cap = size / program.transfer[message]
     start(network, flow, now, program.routes[program.route[message]], cap, size)
 
 
 @step
-def finish(flow: int, now: float, carried: Any, network: Any) -> Any:
-    """The last byte of a message is through; return the message."""
-    carried.changed[0] = max(carried.changed[0], now)
-    end(network, flow)
-    carried.free[carried.unused[0]] = flow
-    carried.unused[0] += 1
-    return carried.message[flow]
+def take_due(until: float, carried: Any, network: Any) -> Any:
+    """Take out what begins or ends by then, in the order of messages; return how many."""
+    count = 0
+    flow = ended(network, until)
+    while flow != NONE:
+        remove(network, flow)
+        carried.due[count] = flow
+        count += 1
+        flow = ended(network, until)
+    sort_by_message(count, carried)
+    return count
 
 
 @step
-def first_change(carried: Any, network: Any) -> Any:
-    """Return when the next flow begins or ends; rates are settled if that is not now."""
-    first = next_end(network)
-    changed = network.counters[TOUCHED] > 0 or network.counters[STARTED] > 0
-    if changed and first > carried.changed[0] * TOGETHER:
-        first = settle(network, carried.changed[0])
-    return first
+def sort_by_message(count: int, carried: Any) -> None:
+    """Put what is due in the order of messages: by insertion, over gaps that shrink (Shell)."""
+    message, due = carried.message, carried.due
+    gap = count
+    while gap > 1:
+        gap = max(1, gap * 4 // 9)
+        for start_at in range(gap, count):
+            flow, at = due[start_at], start_at
+            while at >= gap and message[due[at - gap]] > message[flow]:
+                due[at] = due[at - gap]
+                at -= gap
+            due[at] = flow
 
 
 @kernel_of_flows
@@ -115,6 +143,11 @@ def run(
     enough = state.scalars[HANDLED] + limit
     room = len(state.heap) - 4
     while state.scalars[HANDLED] < enough:
+        if state.scalars[LEAVING] > 0:
+            if carried.unused[0] == 0:
+                return CROWDED
+            delay(program, state, carried, network)
+            continue
         if state.scalars[READY] > 0:
             rank = state.ready[state.scalars[READY] - 1]
             left = state.rank.end[rank] - state.rank.next[rank]
@@ -125,29 +158,16 @@ def run(
             continue
         waiting = state.scalars[EVENTS] > 0
         event = state.heap.time[0] if waiting else math.inf
-        first = first_change(carried, network)
+        first = next_end(network)
         if not waiting and first == math.inf:
             return DONE
         if first <= event * WHILE:  # what waits for a disk or for any message comes after it
-            state.scalars[HANDLED] += 1
-            state.times[NOW] = first
-            flow = ended(network, first)
-            if carried.phase[flow] == LATENT:
-                begin(flow, first, program, carried, network)
-            else:
-                message = finish(flow, first, carried, network)
-                arrive(message, first, program, charges, state)
+            change(program, charges, state, carried, network)
             continue
         if state.scalars[EVENTS] > room:
             return FULL
-        if carried.unused[0] == 0:
-            return CROWDED
         now, code, tie = take(state)
         state.times[NOW] = now
         state.scalars[HANDLED] += 1
-        kind, x = code // KIND, code % KIND
-        if kind == SERVE and not is_access(x, program):
-            delay(x, now, program, carried, network)
-        else:
-            handle(now, code, tie, program, charges, state, cluster, servers)
+        handle(now, code, tie, program, charges, state, cluster, servers)
     return ENOUGH

@@ -9,6 +9,7 @@ from parcast_emulator.engines.ranks.arrays import (
     BUS_FREE,
     CONTENTION,
     HEAD,
+    LEAVING,
     MET,
     NONE,
     READY,
@@ -70,6 +71,9 @@ def leave(message: int, now: float, program: Any, charges: Any, state: Any) -> N
     if free:
         latency, transfer = crossing(message, within, program, charges)
         arrive(message, now + latency + transfer, program, charges, state)
+    elif charges.contention == _FAIR:
+        state.leaving[state.scalars[LEAVING]] = message
+        state.scalars[LEAVING] += 1
     else:
         push(state, now, SERVE, message, 0)
 

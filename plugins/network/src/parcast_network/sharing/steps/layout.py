@@ -19,9 +19,6 @@ ENDS, TOUCHED, STARTED, FLOWS, LINKS, MARK, SHIFT = range(7)
 #: another order differ in their last bits.
 SAME = 2.0**-46
 
-#: Times up to this times another are one change of rates.
-TOGETHER = 1.0 + 2.0**-44
-
 #: Rounds in which a region grows where it must; then it takes all flows that share links with it.
 ROUNDS = 16
 
