@@ -9,11 +9,15 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from parcast_network.sharing.steps.layout import STARTED, TOGETHER, TOUCHED
+from parcast_network.sharing.steps.layout import STARTED, TOUCHED
 from parcast_network.sharing.steps.settling import end, ended, next_end, settle, start
 from parcast_perturb.playing import heap, ranks
 from parcast_perturb.playing.layout import LATER, READY
 from parcast_traces.compilation import step
+
+
+#: Times up to this times another are one change of rates.
+TOGETHER = 1.0 + 2.0**-44
 
 
 class Carried(NamedTuple):
