@@ -15,7 +15,6 @@ from parcast_perturb.playing import heap, ranks
 from parcast_perturb.playing.layout import LATER, READY
 from parcast_traces.compilation import step
 
-
 #: Times up to this times another are one change of rates.
 TOGETHER = 1.0 + 2.0**-44
 
