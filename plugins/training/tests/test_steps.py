@@ -7,7 +7,7 @@ import re
 import attrs
 import pytest
 
-from parcast import InvalidPointError, Query, Registry, UnsupportedError
+from parcast import Query, Registry, UnsupportedError
 from parcast.files import workload_from_data
 from parcast.model import Costs
 from parcast.program.matching import matched_program
@@ -65,49 +65,6 @@ def read(**changes: object) -> Job:
     return workload_from_data(
         {**job(**changes), "kind": "training"}, "job", {"training": KIND}
     ).content
-
-
-@pytest.mark.parametrize(
-    ("changes", "p", "sentence"),
-    [
-        ({"tp": 7}, 56, "heads = 96 is not divisible by tp = 7; nearest: tp = 6 or 8"),
-        ({"pp": 10}, 80, "layers = 96 is not divisible by pp = 10; nearest: pp = 8 or 12"),
-        ({"kv_heads": 4}, 64, "kv_heads = 4 is not divisible by tp = 8; nearest: tp = 4"),
-        ({"global_batch": 65}, 128, "nearest: global_batch = 64 or 66"),
-        ({}, 65, "nearest: p = 64 or 128"),
-        ({"dp": 2}, 64, "but p = 64; ask with -p 128, or leave dp out"),
-        (
-            {"experts": 8, "ep": 3},
-            64,
-            "experts = 8 is not divisible by ep = 3; nearest: ep = 2 or 4",
-        ),
-        ({"experts": 8, "ep": 8}, 256, "ep = 8 does not divide dp = 4"),
-        (
-            {"interleave": 3, "global_batch": 12},
-            64,
-            "in multiples of pp = 8; nearest: pp = 6 or 12",
-        ),
-        ({"interleave": 5}, 64, "layers / pp = 12 is not divisible by interleave = 5"),
-        ({"sequence": 2044, "sp": 1}, 64, "not divisible by tp = 8"),
-        ({"zero": 4}, 64, "zero = 4; 0 to 3"),
-        ({"schedule": "zero-bubble", "zero": 2}, 64, "zero = 1 or schedule = '1f1b'"),
-    ],
-)
-def test_impossible_layouts_are_refused_with_the_nearest(changes, p, sentence):
-    with pytest.raises(InvalidPointError, match=re.escape(sentence)):
-        layout_of(read(**changes), p)
-
-
-def test_the_nearest_layouts_that_are_named_work():
-    for changes, p, name, values in (
-        ({"tp": 7}, 56, "tp", (6, 8)),
-        ({"pp": 10}, 80, "pp", (8, 12)),
-        ({"global_batch": 65}, 128, "global_batch", (64, 66)),
-    ):
-        for value in values:
-            fixed = read(**{**changes, name: value})
-            dp = p // 64 if name == "global_batch" else 1
-            assert layout_of(fixed, fixed.tp * fixed.pp * dp).dp == dp
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from parcast_training.steps.exchanges import Members, dealt, members, scattered, summed
+from parcast_training.steps.exchanges import Members, dealt, members_of, scattered, summed
 from parcast_training.steps.job import BYTES, Job
 from parcast_training.steps.kernels import (
     Kernel,
@@ -42,34 +43,33 @@ class Passes:
         return self.hops(0, stride, size)
 
     @cached_property
+    def _members(self) -> Mapping[str, Members]:
+        return members_of(self.job, self.layout, self.per_node)
+
+    @property
     def tensor(self) -> Members:
         """The tensor-parallel group."""
-        return members("tensor parallel", "tp", 1, self.layout.tp, self.per_node)
+        return self._members["tensor"]
 
-    @cached_property
+    @property
     def context(self) -> Members:
         """The context-parallel group."""
-        stride = self.layout.tp
-        return members("context parallel", "cp", stride, self.layout.cp, self.per_node)
+        return self._members["context"]
 
-    @cached_property
+    @property
     def expert(self) -> Members:
         """The expert-parallel group."""
-        stride = self.layout.tp * self.layout.cp
-        return members("expert parallel", "ep", stride, self.job.ep, self.per_node)
+        return self._members["expert"]
 
-    @cached_property
+    @property
     def data(self) -> Members:
         """Ranks with the same weights: data and context parallel together."""
-        size = self.layout.cp * self.layout.dp
-        return members("gradients", "dp", self.layout.tp, size, self.per_node)
+        return self._members["data"]
 
-    @cached_property
+    @property
     def replicas(self) -> Members:
         """Ranks with the same experts."""
-        stride = self.layout.tp * self.layout.cp * self.job.ep
-        size = self.layout.dp // self.job.ep
-        return members("gradients", "dp / ep", stride, size, self.per_node)
+        return self._members["replicas"]
 
     @cached_property
     def kernels(self) -> LayerKernels:
