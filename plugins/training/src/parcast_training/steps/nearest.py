@@ -80,7 +80,7 @@ def _changes(job: Job, more: int) -> Iterator[dict[str, Any]]:
     }
     bad = [k for k, able in numbers.items() if k != "micro_batch" and getattr(job, k) not in able]
     others = [name for name in (*numbers, "schedule") if name not in bad]
-    reach = _FEW if len(bad) + more <= 2 else _MANY  # noqa: PLR2004  (two values)
+    reach = _FEW if len(bad) + more <= 2 else _MANY
     values: dict[str, list[Any]] = {
         name: _around(able, getattr(job, name), reach) for name, able in numbers.items()
     }
