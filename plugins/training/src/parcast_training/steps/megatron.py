@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from parcast.errors import FileError
+from parcast.errors import FileError, UnsupportedError
 from parcast.files import read_text, workload_from_data
 from parcast.model import Workload
 from parcast_training.steps.files import KIND
@@ -49,6 +49,9 @@ _FLAGS: dict[str, tuple[str, Any]] = {
     "use-flash-attn": ("attention", "flash"),
 }
 
+#: What is split over the data-parallel group, by what ``zero`` says.
+_SHARDED = {0: "no_shard", 1: "optim", 2: "optim_grads", 3: "optim_grads_params"}
+
 #: How many pieces a stage has, or layers a piece.
 _PIECES = {
     "num-layers-per-virtual-pipeline-stage",
@@ -87,9 +90,12 @@ def _job(path: Path, settings: Mapping[str, str]) -> Workload:
             data[_NUMBERS[name]] = _whole(path, argument, value)
         elif name in _FLAGS:
             key, meaning = _FLAGS[name]
-            data[key] = meaning
+            if name != "use-distributed-optimizer" or "zero" not in data:
+                data[key] = meaning
         elif name == "fp8-format":
             data["precision"] = "fp8"
+        elif name == "data-parallel-sharding-strategy":
+            data["zero"] = _sharding(path, value)
         elif name == "recompute-granularity":
             data["recompute"] = value
         elif name in {"attention-dropout", "hidden-dropout"}:
@@ -114,6 +120,15 @@ def _interleave(data: dict[str, Any], virtual: dict[str, int]) -> None:
         data |= {"interleave": pieces, "schedule": "interleaved"}
 
 
+def _sharding(path: Path, value: str) -> int:
+    for zero, name in _SHARDED.items():
+        if value == name:
+            return zero
+    raise FileError(
+        f"{path}: --data-parallel-sharding-strategy {value}; one of {', '.join(_SHARDED.values())}"
+    )
+
+
 def _whole(path: Path, name: str, value: str) -> int:
     if not value.isdigit():
         spelt = value or "nothing"
@@ -122,12 +137,23 @@ def _whole(path: Path, name: str, value: str) -> int:
 
 
 def arguments(job: Job) -> list[str]:
-    """Return the arguments of Megatron-LM for a job."""
+    """Return the arguments of Megatron-LM for a job.
+
+    Raises
+    ------
+    UnsupportedError
+        If its schedule is none that Megatron-LM has.
+    """
+    if job.schedule == "zero-bubble":
+        raise UnsupportedError(
+            "Megatron-LM has no schedule 'zero-bubble'; plan with --set schedule=1f1b"
+        )
     lines = [
         f"--num-layers {job.layers}",
         f"--hidden-size {job.hidden}",
         f"--num-attention-heads {job.heads}",
         f"--ffn-hidden-size {job.ffn_width}",
+        f"--padded-vocab-size {job.vocabulary}",
         f"--seq-length {job.sequence}",
         f"--global-batch-size {job.global_batch}",
         f"--micro-batch-size {job.micro_batch}",
@@ -137,6 +163,8 @@ def arguments(job: Job) -> list[str]:
     ]
     if job.kv_heads and job.kv_heads != job.heads:
         lines += ["--group-query-attention", f"--num-query-groups {job.kv_heads}"]
+    if job.head_dim:
+        lines.append(f"--kv-channels {job.head_dim}")
     if job.experts > 1:
         lines += [
             f"--num-experts {job.experts}",
@@ -150,6 +178,8 @@ def arguments(job: Job) -> list[str]:
         lines += ["--recompute-granularity full", "--recompute-method uniform"]
     elif job.recompute == "selective":
         lines.append("--recompute-granularity selective")
+    if job.zero > 1:
+        lines += ["--use-megatron-fsdp", f"--data-parallel-sharding-strategy {_SHARDED[job.zero]}"]
     flags = {
         "swiglu": job.gated,
         "untie-embeddings-and-output-weights": not job.tied,
