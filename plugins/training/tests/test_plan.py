@@ -136,7 +136,7 @@ def test_a_plan_is_drawn_over_numbers_of_accelerators(tmp_path, capsys):
     machine = tmp_path / "priced.toml"
     machine.write_text(
         'name = "priced"\n[nodes]\ncount = 8\ncores = 8\n[cost]\nprice = 16.0\npower = "6500 W"\n'
-        '[network]\nstartup = 1e-6\nbandwidth = "25 GB/s"\n[network.local]\nbandwidth = "300 GB/s"\n'
+        '[network]\nstartup = 1e-6\nbandwidth = 25e9\n[network.local]\nbandwidth = "300 GB/s"\n'
         '[accelerator]\nper_node = 8\nmemory = "80 GB"\nmemory_bandwidth = "2 TB/s"\n'
         'rates = { fp16 = "312 TFLOP/s" }\n'
     )

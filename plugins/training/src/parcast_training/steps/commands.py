@@ -172,7 +172,7 @@ def _row(choice: Any, on: Machine, gpus: int) -> dict[str, Any]:
         "bottleneck": bottleneck(choice.step),
     }  # fmt: skip
     if cost.price is not None:
-        row["cost_per_million_tokens"] = cost.price * nodes * seconds / tokens * 1e6
+        row["cost_per_million_tokens"] = cost.price * nodes * seconds / 3600 / tokens * 1e6
     if cost.power is not None:
         row["joules_per_token"] = cost.power * nodes * seconds / tokens
     return row
