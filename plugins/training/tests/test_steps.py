@@ -182,3 +182,27 @@ def test_products_are_done_in_whole_tiles_and_waves():
     assert rounding(more, 108) == 2 * 108 / 109
     assert rounding(Kernel("a part of a tile", 1.0, 1.0, rows=128, columns=128), 1) == 2
     assert rounding(more, None) == 1
+
+
+def test_offloaded_states_cost_no_memory_and_the_host_link(registry):
+    """By hand: 12 bytes a weight each way at once, less the update that runs beside."""
+    machine = registry.machine("a100-hdr")
+    fast = attrs.evolve(machine.accelerator, host_bandwidth=25e9)
+    linked = attrs.evolve(machine, parts={**machine.parts, "accelerator": fast})
+    small = read(layers=2, hidden=1024, heads=16, tp=1, pp=1, global_batch=8, dropout=False)
+    steps, memories = [], []
+    for offload in (0, 1):
+        workload = attrs.evolve(
+            registry.workload("gpt-22b"), content=attrs.evolve(small, offload=offload)
+        )
+        query = Query(workload=workload, machine=linked, p=8)
+        steps.append(step_at(query))
+        memories.append(memory_of(workload.content, steps[-1].layout))
+    assert memories[0].optimizer == 12 * small.weights
+    assert memories[0].total - memories[1].total == memories[0].optimizer
+    update = steps[0].passes.ending(0)[-1].seconds
+    longer = 12 * small.weights / 25e9 - update
+    assert steps[1].seconds - steps[0].seconds == pytest.approx(longer)
+    assert steps[1].stages[0].exchanges["offload"] == pytest.approx(longer)
+    with pytest.raises(UnsupportedError, match=r"states no accelerator\.host_bandwidth"):
+        step_at(attrs.evolve(query, machine=machine)).seconds  # noqa: B018

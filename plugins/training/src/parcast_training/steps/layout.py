@@ -90,6 +90,8 @@ def _check_choices(job: Job) -> None:
         raise InvalidPointError(f"active = {job.active} of experts = {job.experts}; at most all")
     if job.zero > 3:
         raise InvalidPointError(f"zero = {job.zero}; 0 to 3")
+    if job.offload > 1:
+        raise InvalidPointError(f"offload = {job.offload}; 1 (the optimizer's states) or 0")
     if job.sp > 1:
         raise InvalidPointError(f"sp = {job.sp}; 1 (as wide as tp) or 0")
     if job.sp and job.sequence // job.cp % job.tp:

@@ -46,6 +46,7 @@ _FLAGS: dict[str, tuple[str, Any]] = {
     "overlap-grad-reduce": ("overlap_gradients", True),
     "overlap-param-gather": ("overlap_parameters", True),
     "recompute-activations": ("recompute", "selective"),
+    "optimizer-cpu-offload": ("offload", 1),
     "use-flash-attn": ("attention", "flash"),
 }
 
@@ -189,6 +190,7 @@ def arguments(job: Job) -> list[str]:
         "use-distributed-optimizer": job.zero >= 1,
         "overlap-grad-reduce": job.overlap_gradients,
         "overlap-param-gather": job.overlap_parameters and job.zero >= 1,
+        "optimizer-cpu-offload": bool(job.offload),
         "use-flash-attn": job.attention == "flash",
     }
     lines += [f"--{name}" for name, on in flags.items() if on]

@@ -76,10 +76,11 @@ def _changes(job: Job, more: int) -> Iterator[dict[str, Any]]:
         "micro_batch": divisors(job.global_batch),
         "active": list(range(1, job.experts + 1)),
         "sp": [0, 1],
+        "offload": [0, 1],
         "zero": [0, 1, 2, 3],
     }
     bad = [k for k, able in numbers.items() if k != "micro_batch" and getattr(job, k) not in able]
-    others = [name for name in (*numbers, "schedule") if name not in bad]
+    others = [n for n in (*numbers, "schedule") if n not in {*bad, "offload"}]
     reach = _FEW if len(bad) + more <= 2 else _MANY
     values: dict[str, list[Any]] = {
         name: _around(able, getattr(job, name), reach) for name, able in numbers.items()
@@ -140,7 +141,7 @@ def _distance(job: Job, p: int, changes: Changes) -> float:
     far = _CHANGE * len(changes)
     for name, value in changes.items():
         before = p if name == "p" else getattr(job, name)
-        if name in {"sp", "zero"}:
+        if name in {"sp", "zero", "offload"}:
             far += abs(value - before)
         else:
             far += 1.0 if name == "schedule" else abs(log2(value / before))

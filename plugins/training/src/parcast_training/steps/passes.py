@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from parcast.errors import UnsupportedError
 from parcast_training.steps.exchanges import Members, dealt, members_of, scattered, summed
 from parcast_training.steps.job import BYTES, Job
 from parcast_training.steps.kernels import (
@@ -17,12 +18,14 @@ from parcast_training.steps.kernels import (
     layer_kernels,
     optimizer_kernel,
     seconds,
+    updated_weights,
 )
 from parcast_training.steps.layout import Layout
 from parcast_training.steps.memory import (
     embedding_weights,
     gradient_bytes,
     layer_weights,
+    state_bytes,
     weight_bytes,
 )
 from parcast_training.steps.segments import Hop, Hops, Repeat, Ring, Segment, Work, beside
@@ -151,7 +154,7 @@ class Passes:
         """Return what ends a step on a stage: its embedding's gradients, and the optimizer."""
         job, layout = self.job, self.layout
         words = embedding_weights(job, layout, stage)
-        update = (Work("optimizer", self.time((optimizer_kernel(job, layout, stage),), "")),)
+        update = self._update(stage)
         ends: tuple[Segment, ...] = ()
         if words:
             size = words * gradient_bytes(job)
@@ -165,6 +168,31 @@ class Passes:
                 after += scattered(self._gathered, words * weight_bytes(job), self.messages)
             return (*ends, *update, *after)
         return (*ends, *update)
+
+    def _update(self, stage: int) -> tuple[Segment, ...]:
+        """Return the optimizer, and how much longer its states take from the host and back.
+
+        They come and go in pieces, both directions at once, beside the update of other pieces.
+
+        Raises
+        ------
+        UnsupportedError
+            If the accelerator states no bandwidth to its host.
+        """
+        job, layout = self.job, self.layout
+        update = self.time((optimizer_kernel(job, layout, stage),), "")
+        if not job.offload:
+            return (Work("optimizer", update),)
+        if self.rates.host_bandwidth is None:
+            raise UnsupportedError(
+                "offload = 1 moves the optimizer's states between accelerator and host, and the "
+                "machine states no accelerator.host_bandwidth; set it, or offload = 0"
+            )
+        _, updated = updated_weights(job, layout, stage)
+        moving = updated * state_bytes(job) / self.rates.host_bandwidth
+        longer = Work("offload", moving - update, waiting=True)
+        work = Work("optimizer", update)
+        return (work, longer) if moving > update else (work,)
 
     def between(self) -> float:
         """Return the bytes that go from a stage to the next."""
