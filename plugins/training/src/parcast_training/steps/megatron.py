@@ -33,6 +33,7 @@ _NUMBERS = {
     "pipeline-model-parallel-size": "pp",
     "context-parallel-size": "cp",
     "expert-model-parallel-size": "ep",
+    "zero-stage": "zero",
 }
 
 #: What arguments without one say.
@@ -41,8 +42,10 @@ _FLAGS: dict[str, tuple[str, Any]] = {
     "untie-embeddings-and-output-weights": ("tied", False),
     "bf16": ("precision", "bf16"),
     "fp16": ("precision", "fp16"),
+    "fp32": ("precision", "fp32"),  # of configurations by the same names
     "sequence-parallel": ("sp", 1),
     "use-distributed-optimizer": ("zero", 1),
+    "grad-reduce-in-bf16": ("gradients", "16-bit"),
     "overlap-grad-reduce": ("overlap_gradients", True),
     "overlap-param-gather": ("overlap_parameters", True),
     "recompute-activations": ("recompute", "selective"),
@@ -59,6 +62,12 @@ _PIECES = {
     "num-virtual-stages-per-pipeline-rank",
 }
 
+#: A line that assigns a word, or the default of another variable.
+_ASSIGNMENT = re.compile(
+    r"""(?m)^\s*(?:export\s+)?(\w+)=["']?(?:([\w./+-]+)|\$\{\w+:-([\w./+-]+)\})["']?\s*;?\s*$"""
+)
+_VARIABLE = re.compile(r"\$\{(\w+)(?::-([\w./+-]+))?\}|\$(\w+)")
+
 #: An argument, with its value behind an equals sign or as the next word.
 _ARGUMENT = re.compile(r"^--([a-z][a-z0-9-]*)(?:=(.*))?$", re.DOTALL)
 
@@ -66,11 +75,13 @@ _ARGUMENT = re.compile(r"^--([a-z][a-z0-9-]*)(?:=(.*))?$", re.DOTALL)
 def read_arguments(path: Path) -> Workload:
     """Return the job that the arguments of Megatron-LM in a script or a text describe.
 
-    What is no argument is passed over, as a shell script has it; a variable is refused.
+    What is no argument is passed over, as a shell script has it. A variable counts as what the
+    script assigns to it, or as its default; with several values, or with none, it is refused.
     """
     text = re.sub(r"(?m)(^|\s)#[^\n]*", r"\1", read_text(path).replace("\\\n", " "))
     try:
-        words = shlex.split(text.replace("(", " ").replace(")", " "))
+        words = shlex.split(_expanded(text).replace("(", " ").replace(")", " "))
+        words = [part for word in words for part in word.split()]
     except ValueError as error:
         raise FileError(f"{path}: no arguments as a shell reads them: {error}") from None
     settings: dict[str, str] = {}
@@ -78,10 +89,25 @@ def read_arguments(path: Path) -> Workload:
         if match := _ARGUMENT.match(word):
             behind = words[at + 1] if at + 1 < len(words) else ""
             settings[match[1]] = match[2] or ("true" if behind.startswith("--") else behind)
-    return _job(path, settings)
+    return job_of(path, settings)
 
 
-def _job(path: Path, settings: Mapping[str, str]) -> Workload:
+def _expanded(text: str) -> str:
+    """Return a script with its variables of a single value written out."""
+    values: dict[str, set[str]] = {}
+    for name, plain, default in _ASSIGNMENT.findall(text):
+        values.setdefault(name, set()).add(plain or default)
+
+    def value(match: re.Match[str]) -> str:
+        assigned = values.get(match[1] or match[3], set())
+        if len(assigned) == 1:
+            return next(iter(assigned))
+        return match[2] if match[2] and not assigned else match[0]
+
+    return _VARIABLE.sub(value, text)
+
+
+def job_of(path: Path, settings: Mapping[str, str]) -> Workload:
     """Return the job of named settings."""
     data: dict[str, Any] = {"name": path.stem, "kind": "training", "overlap_gradients": False}
     virtual: dict[str, int] = {}
