@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from parcast import Registry
+from parcast import InvalidPointError, Registry
 from parcast.errors import FileError
+from parcast_training.steps.nearest import layout_or_nearest
 
 TITAN = """
 [model]
@@ -86,7 +87,6 @@ def test_a_configuration_of_torchtitan_is_read(tmp_path):
     ("old", "new", "sentence"),
     [
         ('"llama3"', '"deepseek_v3"', "model deepseek_v3 of flavor 8B has its numbers in"),
-        ("shard_degree = 8", "shard_degree = -1", "leaves open how many there are; state it, or"),
         ("tensor_parallel_degree = 4", "tensor_parallel_degree = 0", "write a whole number"),
         ('"selective"', '"memory_budget"', "activation_checkpoint.mode = 'memory_budget'"),
     ],
@@ -94,6 +94,13 @@ def test_a_configuration_of_torchtitan_is_read(tmp_path):
 def test_what_a_configuration_of_torchtitan_leaves_open_is_refused(tmp_path, old, new, sentence):
     with pytest.raises(FileError, match=sentence):
         read(tmp_path, "llama.toml", TITAN.replace(old, new))
+
+
+def test_an_open_degree_is_one_and_a_layout_of_more_names_the_batch(tmp_path):
+    job = read(tmp_path, "llama.toml", TITAN.replace("shard_degree = 8", "shard_degree = -1"))
+    assert job.global_batch == 3 * 2
+    with pytest.raises(InvalidPointError, match="nearest: global_batch = 48"):
+        layout_or_nearest(job, 64)
 
 
 def test_a_configuration_of_nemo_is_read(tmp_path):
@@ -120,6 +127,23 @@ def test_a_configuration_of_nemo_is_read(tmp_path):
 def test_what_is_no_decoder_of_nemo_is_refused(tmp_path, old, new, sentence):
     with pytest.raises(FileError, match=sentence):
         read(tmp_path, "llama.yaml", NEMO.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("pretrain_gpt.py", "tools/pretrain_bert.py", "pretrain_bert.py trains no decoder"),
+        ("--grad-reduce", "--multi-latent-attention --grad-reduce", "layers that are all alike"),
+    ],
+)
+def test_scripts_of_other_models_are_refused(tmp_path, old, new, sentence):
+    with pytest.raises(FileError, match=sentence):
+        read(tmp_path, "pretrain.sh", SCRIPT.replace(old, new))
+
+
+def test_experts_have_a_width_of_their_own(tmp_path):
+    wide = "--num-experts 8 --moe-ffn-hidden-size 768 --ffn-hidden-size 6144 --grad-reduce"
+    assert read(tmp_path, "pretrain.sh", SCRIPT.replace("--grad-reduce", wide)).ffn == 768
 
 
 def test_variables_of_a_script_count_as_what_it_assigns(tmp_path):

@@ -56,6 +56,17 @@ _FLAGS: dict[str, tuple[str, Any]] = {
 #: What is split over the data-parallel group, by what ``zero`` says.
 _SHARDED = {0: "no_shard", 1: "optim", 2: "optim_grads", 3: "optim_grads_params"}
 
+#: Programs of Megatron-LM that train something else.
+_OTHERS = {f"pretrain_{name}.py" for name in ("bert", "t5", "ict", "vision_classify", "mamba")}
+
+#: Arguments of layers that are unlike or have other weights, and their values that say neither.
+_UNLIKE = {
+    "multi-latent-attention": "",
+    "is-hybrid-model": "",
+    "hybrid-override-pattern": "",
+    "moe-layer-freq": r"1|\[1\]\*\d+",
+}
+
 #: How many pieces a stage has, or layers a piece.
 _PIECES = {
     "num-layers-per-virtual-pipeline-stage",
@@ -84,6 +95,9 @@ def read_arguments(path: Path) -> Workload:
         words = [part for word in words for part in word.split()]
     except ValueError as error:
         raise FileError(f"{path}: no arguments as a shell reads them: {error}") from None
+    for word in words:
+        if word.rpartition("/")[2] in _OTHERS:
+            raise FileError(f"{path}: {word} trains no decoder, which a training step is of")
     settings: dict[str, str] = {}
     for at, word in enumerate(words):
         if match := _ARGUMENT.match(word):
@@ -111,6 +125,7 @@ def job_of(path: Path, settings: Mapping[str, str]) -> Workload:
     """Return the job of named settings."""
     data: dict[str, Any] = {"name": path.stem, "kind": "training", "overlap_gradients": False}
     virtual: dict[str, int] = {}
+    _check_alike(path, settings)
     for name, value in settings.items():
         argument = f"--{name}"
         if name in _NUMBERS:
@@ -129,6 +144,8 @@ def job_of(path: Path, settings: Mapping[str, str]) -> Workload:
             data["dropout"] = data.get("dropout", False) or value not in {"0", "0.0"}
         elif name in _PIECES:
             virtual[name] = _whole(path, argument, value)
+    if "experts" in data and "moe-ffn-hidden-size" in settings:
+        data["ffn"] = _whole(path, "--moe-ffn-hidden-size", settings["moe-ffn-hidden-size"])
     for key, name in (
         ("layers", "num-layers"), ("hidden", "hidden-size"), ("heads", "num-attention-heads"),
         ("sequence", "seq-length"), ("global_batch", "global-batch-size"),
@@ -137,6 +154,14 @@ def job_of(path: Path, settings: Mapping[str, str]) -> Workload:
             raise FileError(f"{path}: no --{name}, which a training step needs; add it")
     _interleave(data, virtual)
     return with_parameters(workload_from_data(data, str(path), {"training": KIND}, path.stem))
+
+
+def _check_alike(path: Path, settings: Mapping[str, str]) -> None:
+    for name, alike in _UNLIKE.items():
+        if name in settings and not (alike and re.fullmatch(alike, settings[name])):
+            raise FileError(f"{path}: --{name}: a training step is of layers that are all alike, "
+                            "with heads of keys and values; write a table of kind 'training' for "
+                            "what comes near")  # fmt: skip
 
 
 def _interleave(data: dict[str, Any], virtual: dict[str, int]) -> None:

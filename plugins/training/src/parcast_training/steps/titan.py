@@ -35,7 +35,7 @@ def titan_job(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
     Raises
     ------
     FileError
-        If the model is none whose numbers are known, or the batch depends on what is not stated.
+        If the model is none whose numbers are known, or a value is none that is read.
     """
     model, training = config["model"], config.get("training", {})
     degrees = config.get("parallelism", {})
@@ -51,7 +51,7 @@ def titan_job(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
     if mode not in {"none", "selective", "full"}:
         raise FileError(f"{path}: activation_checkpoint.mode = {mode!r}: 'none', 'selective' or "
                         "'full' is read")  # fmt: skip
-    micro, batch = _batches(training, degrees, path)
+    micro, batch = _batches(training, degrees)
     return {
         "kind": "training", "name": path.stem, "layers": layers, "hidden": hidden, "heads": heads,
         "kv_heads": kv_heads, "ffn": ffn, "gated": True, "vocabulary": 128256,
@@ -70,22 +70,18 @@ def _degree(degrees: Mapping[str, Any], name: str, path: Path) -> int:
     return value
 
 
-def _batches(
-    training: Mapping[str, Any], degrees: Mapping[str, Any], path: Path
-) -> tuple[int, int]:
-    """Return the samples of a microbatch and of a step."""
+def _batches(training: Mapping[str, Any], degrees: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the samples of a microbatch and of a step.
+
+    Where the data-parallel degree is left open, they are those of 1: a layout of more refuses the
+    batch, and names the one that is meant.
+    """
     micro = training.get("local_batch_size", training.get("batch_size", 8))
     batch = training.get("global_batch_size", -1)
     pieces = degrees.get("pipeline_parallel_microbatch_size")
     if batch < 1:
         split = degrees.get("data_parallel_shard_degree", -1)
         copies = degrees.get("data_parallel_replicate_degree", 1)
-        if split < 1:
-            raise FileError(
-                f"{path}: the batch is training.local_batch_size = {micro} of each accelerator, "
-                "and parallelism.data_parallel_shard_degree = -1 leaves open how many there are; "
-                "state it, or training.global_batch_size"
-            )
-        batch = micro * split * copies
+        batch = micro * max(1, split) * copies
     staged = degrees.get("pipeline_parallel_degree", 1) > 1
     return (pieces or 1) if staged else micro, batch
