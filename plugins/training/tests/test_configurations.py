@@ -119,6 +119,7 @@ def test_a_configuration_of_nemo_is_read(tmp_path):
     ("old", "new", "sentence"),
     [
         ("  num_layers: 32", "  encoder_arch: transformer", "model.encoder_arch: a step is of a"),
+        ("  fp8:", "  activations_checkpoint_recurrent: False\n  fp8:", "a step is of a decoder"),
         ("  num_layers: 32\n", "", "no --num-layers, which a training step needs"),
         ("num_layers: 32", "num_layers: ???", r"--num-layers \?\?\? is no whole number"),
         ("model:", "model: [", "not valid YAML"),

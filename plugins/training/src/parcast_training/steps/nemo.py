@@ -22,10 +22,13 @@ _RENAMED = {
     "use_flash_attention": "use-flash-attn",
 }
 
+#: Stands in configurations of Mamba and Griffin alone, whatever it says.
+_RECURRENT = "activations_checkpoint_recurrent"
+
 #: What tells models that are no decoders of one sort of layers.
 _OTHERS = (
     "encoder", "decoder", "encoder_arch", "bert_binary_head", "retro", "hyena",
-    "hybrid_override_pattern", "peft", "restore_from_path",
+    "hybrid_override_pattern", "peft", "restore_from_path", _RECURRENT,
 )  # fmt: skip
 
 _REFERENCE = re.compile(r"\$\{(?:model)?\.(\w+)\}")
@@ -39,7 +42,7 @@ def read_nemo(path: Path) -> Workload:
     FileError
         If it is no YAML, no decoder, or lacks a number.
     """
-    import yaml
+    import yaml  # type: ignore[import-untyped]
 
     try:
         config = yaml.safe_load(read_text(path))
@@ -49,7 +52,7 @@ def read_nemo(path: Path) -> Workload:
     if not isinstance(model, dict):
         raise FileError(f"{path}: no table 'model', as NeMo's configurations of training have it")
     for key in _OTHERS:
-        if model.get(key):
+        if model.get(key) or (key == _RECURRENT and key in model):
             raise FileError(f"{path}: model.{key}: a step is of a decoder whose layers are alike; "
                             "write a table of kind 'training' for what comes near")  # fmt: skip
     settings = {_RENAMED.get(key, key.replace("_", "-")): text
