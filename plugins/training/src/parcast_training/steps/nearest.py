@@ -18,8 +18,8 @@ from parcast_training.steps.layout import Layout, divisors, layout_of
 #: So many values change beside those that cannot stay.
 _MORE = 3
 
-#: So many of a value's next ones either way are tried where few change, and where many do.
-_FEW, _MANY = 3, 1
+#: So many of a value's next ones either way are tried where one value changes, two do, or more.
+_REACH = (1000, 1000, 3, 1)
 
 #: What a change counts beside how far it goes, in doublings: few changes rather than small ones.
 _CHANGE = 0.5
@@ -81,7 +81,7 @@ def _changes(job: Job, more: int) -> Iterator[dict[str, Any]]:
     }
     bad = [k for k, able in numbers.items() if k != "micro_batch" and getattr(job, k) not in able]
     others = [n for n in (*numbers, "schedule") if n not in {*bad, "offload"}]
-    reach = _FEW if len(bad) + more <= 2 else _MANY
+    reach = _REACH[min(len(bad) + more, len(_REACH) - 1)]
     values: dict[str, list[Any]] = {
         name: _around(able, getattr(job, name), reach) for name, able in numbers.items()
     }
