@@ -56,7 +56,7 @@ def nearest(job: Job, p: int, per_node: int) -> tuple[Changes, ...]:
                 if everything and _can_be(job, p, everything, per_node):
                     places = elsewhere if "p" in everything else here
                     places.append((_distance(job, p, everything), everything))
-        if here:
+        if here and more:
             break
     here.sort(key=lambda pair: pair[0])
     bound = here[0][0] if here else float("inf")
