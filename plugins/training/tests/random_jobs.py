@@ -30,6 +30,7 @@ def random_machine(draw: random.Random) -> dict[str, Any]:
             "units": draw.choice([1, 108]),
             "memory": 8e10,
             "memory_bandwidth": 2e12,
+            "host_bandwidth": draw.choice([1e9, 2.5e10, 1e13]),
             "rates": {"bf16": draw.choice([1e12, 3e14]), "fp8": 6e14},
             "efficiency": [
                 {"kind": "gemm", "share": 0.5},
@@ -77,6 +78,7 @@ def random_job(draw: random.Random) -> tuple[dict[str, Any], int]:
         "ep": draw.choice([k for k in (1, 2, 4) if dp % k == 0 and experts % k == 0]),
         "dp": dp,
         "zero": draw.choice([0, 1]) if schedule == "zero-bubble" else draw.choice([0, 1, 2, 3]),
+        "offload": draw.choice([0, 0, 1]),
         "recompute": draw.choice(["none", "selective", "full"]),
         "overlap_gradients": draw.choice([True, False]),
         "overlap_parameters": draw.choice([True, False]),

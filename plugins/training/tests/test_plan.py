@@ -10,14 +10,15 @@ import pytest
 
 from parcast import InvalidPointError, Query, Registry
 from parcast.cli import main
-from parcast.errors import FileError
+from parcast.errors import FileError, UnsupportedError
 from parcast.files import workload_from_data
 from parcast_training.steps.asking import accelerator_of, hops_of
 from parcast_training.steps.files import KIND
 from parcast_training.steps.layout import layout_of
 from parcast_training.steps.megatron import arguments, read_arguments
 from parcast_training.steps.memory import memory_of
-from parcast_training.steps.plan import layouts, lower_bound, planned
+from parcast_training.steps.picture import layout_text, unbeaten
+from parcast_training.steps.plan import front, layouts, lower_bound, planned
 from parcast_training.steps.step import step_of
 
 from .random_jobs import random_machine
@@ -45,7 +46,7 @@ def test_the_fastest_are_those_of_timing_all(seed):
     job, query = small_case(seed)
     accelerator, hops = accelerator_of(query), hops_of(query)
     result = planned(job, query.p, accelerator, hops, count=3)
-    times = []
+    times, sizes = [], []
     for candidate in layouts(job, query.p, accelerator, {}):
         try:
             layout = layout_of(candidate, query.p)
@@ -54,19 +55,28 @@ def test_the_fastest_are_those_of_timing_all(seed):
         except InvalidPointError:
             continue
         assert lower_bound(step) <= seconds
-        if memory_of(candidate, layout).total <= accelerator.memory:
+        if (memory := memory_of(candidate, layout).total) <= accelerator.memory:
             times.append(seconds)
+            sizes.append(memory)
     assert [choice.step.seconds for choice in result.best] == sorted(times)[:3]
-    assert result.fitting == len(times)
+    assert len(result.fitting) == len(times)
+    pairs = sorted(set(zip(sizes, times, strict=True)))
+    kept = [
+        (memory, time) for memory, time in pairs
+        if not any(x <= memory and y <= time and (x, y) != (memory, time) for x, y in pairs)
+    ]  # fmt: skip
+    assert [(c.memory.total, c.step.seconds) for c in front(result.fitting)] == kept
 
 
-def test_arguments_of_megatron_are_read_back(tmp_path):
+@pytest.mark.parametrize("zero", [0, 1, 2, 3])
+def test_arguments_of_megatron_are_read_back(tmp_path, zero):
     job = workload_from_data(
         {
             "name": "moe", "kind": "training", "layers": 24, "hidden": 2048, "heads": 16,
             "kv_heads": 4, "ffn": 8192, "gated": True, "tied": False, "experts": 8, "active": 2,
             "sequence": 4096, "global_batch": 256, "tp": 4, "sp": 1, "pp": 2, "interleave": 3,
-            "schedule": "interleaved", "ep": 4, "zero": 1, "recompute": "selective",
+            "schedule": "interleaved", "ep": 4, "zero": zero, "recompute": "selective",
+            "head_dim": 128, "vocabulary": 32000,
         },
         "job",
         {"training": KIND},
@@ -74,6 +84,12 @@ def test_arguments_of_megatron_are_read_back(tmp_path):
     path = tmp_path / "job.sh"
     path.write_text("torchrun pretrain_gpt.py \\\n  " + " \\\n  ".join(arguments(job)) + "\n")
     assert read_arguments(path).content == attrs.evolve(job, cp=1)
+
+
+def test_a_schedule_that_megatron_has_not_is_refused():
+    job = small_case(0)[0]
+    with pytest.raises(UnsupportedError, match="plan with --set schedule=1f1b"):
+        arguments(attrs.evolve(job, schedule="zero-bubble", pp=2))
 
 
 def test_arguments_that_are_variables_are_refused(tmp_path):
@@ -112,3 +128,43 @@ def test_a_plan_is_printed_and_written(tmp_path, capsys):
     assert read_arguments(arguments_file).content.layers == 48
     assert main([*asked, "--set", "tq=3"]) == 2
     assert "a training job has no 'tq'" in capsys.readouterr().err
+
+
+def test_a_plan_is_drawn_over_numbers_of_accelerators(tmp_path, capsys):
+    """Time, cost and energy of each number are in the answer, the fronts in the picture."""
+    picture, page = tmp_path / "plan.svg", tmp_path / "plan.html"
+    machine = tmp_path / "priced.toml"
+    machine.write_text(
+        'name = "priced"\n[nodes]\ncount = 8\ncores = 8\n[cost]\nprice = 16.0\npower = "6500 W"\n'
+        '[network]\nstartup = 1e-6\nbandwidth = 25e9\n[network.local]\nbandwidth = "300 GB/s"\n'
+        '[accelerator]\nper_node = 8\nmemory = "80 GB"\nmemory_bandwidth = "2 TB/s"\n'
+        'rates = { fp16 = "312 TFLOP/s" }\n'
+    )
+    small = ["--set", "recompute=full", "--set", "micro_batch=1", "--set", "interleave=1",
+             "--set", "global_batch=16"]  # fmt: skip
+    asked = ["training", "plan", "gpt-22b", str(machine), "--gpus", "8,16", "--best", "1", *small]
+    assert main([*asked, "-o", str(picture), "--json"]) == 0
+    plans = json.loads(capsys.readouterr().out)["plans"]
+    assert [plan["p"] for plan in plans] == [8, 16]
+    for plan in plans:
+        row, nodes = plan["layouts"][0], plan["p"] / 8
+        tokens = 16 * 2048
+        assert row["tokens_per_second"] == pytest.approx(tokens / row["seconds"])
+        assert row["joules_per_token"] == pytest.approx(6500 * nodes * row["seconds"] / tokens)
+        hours = plan["p"] * row["seconds"] / 3600 / tokens * 1e6
+        assert row["gpu_hours_per_million_tokens"] == pytest.approx(hours)
+        assert row["cost_per_million_tokens"] == pytest.approx(16 * hours / 8)
+    assert "<svg" in picture.read_text()
+    assert main([*asked, "-o", str(page)]) == 0
+    text = page.read_text()
+    for plan in plans:
+        assert layout_text(plan["layouts"][0]) in text
+    printed = capsys.readouterr().out
+    assert "GPUs" in printed
+    assert "J/token" in printed
+    assert main([*asked[:5], "4", "-o", str(tmp_path / "no" / "plan.svg")]) == 2
+
+
+def test_what_is_beaten_in_cost_and_time_is_not_in_the_front():
+    rows = [{"seconds": s, "cost": c} for s, c in ((4, 1), (2, 3), (3, 3), (1, 9), (5, 1), (1, 8))]
+    assert [(r["seconds"], r["cost"]) for r in unbeaten(rows, "cost")] == [(1, 8), (2, 3), (4, 1)]

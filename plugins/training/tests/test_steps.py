@@ -7,7 +7,7 @@ import re
 import attrs
 import pytest
 
-from parcast import InvalidPointError, Query, Registry, UnsupportedError
+from parcast import Query, Registry, UnsupportedError
 from parcast.files import workload_from_data
 from parcast.model import WHOLE_NETWORK, Costs
 from parcast.program.matching import matched_program
@@ -83,49 +83,6 @@ def read(**changes: object) -> Job:
     return workload_from_data(
         {**job(**changes), "kind": "training"}, "job", {"training": KIND}
     ).content
-
-
-@pytest.mark.parametrize(
-    ("changes", "p", "sentence"),
-    [
-        ({"tp": 7}, 56, "heads = 96 is not divisible by tp = 7; nearest: tp = 6 or 8"),
-        ({"pp": 10}, 80, "layers = 96 is not divisible by pp = 10; nearest: pp = 8 or 12"),
-        ({"kv_heads": 4}, 64, "kv_heads = 4 is not divisible by tp = 8; nearest: tp = 4"),
-        ({"global_batch": 65}, 128, "nearest: global_batch = 64 or 66"),
-        ({}, 65, "nearest: p = 64 or 128"),
-        ({"dp": 2}, 64, "but p = 64; ask with -p 128, or leave dp out"),
-        (
-            {"experts": 8, "ep": 3},
-            64,
-            "experts = 8 is not divisible by ep = 3; nearest: ep = 2 or 4",
-        ),
-        ({"experts": 8, "ep": 8}, 256, "ep = 8 does not divide dp = 4"),
-        (
-            {"interleave": 3, "global_batch": 12},
-            64,
-            "in multiples of pp = 8; nearest: pp = 6 or 12",
-        ),
-        ({"interleave": 5}, 64, "layers / pp = 12 is not divisible by interleave = 5"),
-        ({"sequence": 2044, "sp": 1}, 64, "not divisible by tp = 8"),
-        ({"zero": 4}, 64, "zero = 4; 0 to 3"),
-        ({"schedule": "zero-bubble", "zero": 2}, 64, "zero = 1 or schedule = '1f1b'"),
-    ],
-)
-def test_impossible_layouts_are_refused_with_the_nearest(changes, p, sentence):
-    with pytest.raises(InvalidPointError, match=re.escape(sentence)):
-        layout_of(read(**changes), p)
-
-
-def test_the_nearest_layouts_that_are_named_work():
-    for changes, p, name, values in (
-        ({"tp": 7}, 56, "tp", (6, 8)),
-        ({"pp": 10}, 80, "pp", (8, 12)),
-        ({"global_batch": 65}, 128, "global_batch", (64, 66)),
-    ):
-        for value in values:
-            fixed = read(**{**changes, name: value})
-            dp = p // 64 if name == "global_batch" else 1
-            assert layout_of(fixed, fixed.tp * fixed.pp * dp).dp == dp
 
 
 @pytest.mark.parametrize(
@@ -257,3 +214,27 @@ def test_products_are_done_in_whole_tiles_and_waves():
     assert rounding(more, 108) == 2 * 108 / 109
     assert rounding(Kernel("a part of a tile", 1.0, 1.0, rows=128, columns=128), 1) == 2
     assert rounding(more, None) == 1
+
+
+def test_offloaded_states_cost_no_memory_and_the_host_link(registry):
+    """By hand: 12 bytes a weight each way at once, less the update that runs beside."""
+    machine = registry.machine("a100-hdr")
+    fast = attrs.evolve(machine.accelerator, host_bandwidth=25e9)
+    linked = attrs.evolve(machine, parts={**machine.parts, "accelerator": fast})
+    small = read(layers=2, hidden=1024, heads=16, tp=1, pp=1, global_batch=8, dropout=False)
+    steps, memories = [], []
+    for offload in (0, 1):
+        workload = attrs.evolve(
+            registry.workload("gpt-22b"), content=attrs.evolve(small, offload=offload)
+        )
+        query = Query(workload=workload, machine=linked, p=8)
+        steps.append(step_at(query))
+        memories.append(memory_of(workload.content, steps[-1].layout))
+    assert memories[0].optimizer == 12 * small.weights
+    assert memories[0].total - memories[1].total == memories[0].optimizer
+    update = steps[0].passes.ending(0)[-1].seconds
+    longer = 12 * small.weights / 25e9 - update
+    assert steps[1].seconds - steps[0].seconds == pytest.approx(longer)
+    assert steps[1].stages[0].exchanges["offload"] == pytest.approx(longer)
+    with pytest.raises(UnsupportedError, match=r"states no accelerator\.host_bandwidth"):
+        step_at(attrs.evolve(query, machine=machine)).seconds  # noqa: B018

@@ -93,6 +93,8 @@ class Accelerator:
     units: Annotated[int, Whole(1)] | None = None
     efficiency: tuple[Efficiency, ...] = ()  #: of a kind and precision from 0 on, ascending
     links: AcceleratorLinks | None = None  #: between accelerators
+    #: between one and the memory of its node, each direction
+    host_bandwidth: Annotated[float, Unit("B/s", positive=True)] | None = None
 
     def __attrs_post_init__(self) -> None:
         if not self.rates:

@@ -19,7 +19,18 @@ _READ = {
 
 #: What describes a job before it runs.
 _JOBS = (
-    (".toml", "files:read_job", "A step of training.", r'(?m)^kind\s*=\s*"training"'),
+    (
+        ".toml",
+        "files:read_job",
+        "A step of training, or a configuration of torchtitan.",
+        r'(?m)^kind\s*=\s*"training"|^flavor\s*=',
+    ),
+    (
+        ".yaml",
+        "nemo:read_nemo",
+        "A step of training as NeMo configures it.",
+        r"(?m)^\s+tensor_model_parallel_size:",
+    ),
     (
         ".json",
         "files:read_job",

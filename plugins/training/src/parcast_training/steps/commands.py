@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,9 @@ from parcast.cli import output_option, print_json, print_table, print_text
 from parcast.errors import ParcastError, UnsupportedError
 from parcast.files import write_text
 from parcast.model import Machine, Query
+
+if TYPE_CHECKING:
+    from parcast_training.steps.plan import Plan
 
 training = typer.Typer(help="Steps of training language models.", no_args_is_help=True)
 
@@ -48,14 +51,17 @@ def plan(
     model: Annotated[str, typer.Argument(help="A training job: a file.")],
     machine: Annotated[str, typer.Argument(help="A machine with accelerators: a name or a file.")],
     *,
-    gpus: Annotated[int, typer.Option(min=1, help="Accelerators to use.")],
+    gpus: Annotated[
+        str, typer.Option(metavar="LIST", help="Accelerators to use: 64, or 64,128 or 16..1024*2.")
+    ],
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="What keeps this value in all layouts."),
     ] = None,
     best: Annotated[int, typer.Option(min=1, help="How many layouts to print.")] = 10,
     output: Annotated[
-        Path | None, output_option("The best layout's arguments for Megatron-LM.")
+        Path | None,
+        output_option("Time against cost and memory, .html or .svg; or arguments for Megatron-LM."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -65,8 +71,11 @@ def plan(
     optimizer and recomputation vary; the rest is the job's. Those that need more memory than an
     accelerator has are left out.
     """
+    from parcast.quantities import parse_numbers
     from parcast_training.steps.megatron import arguments
-    from parcast_training.steps.plan import planned
+    from parcast_training.steps.picture import check_picture, write_picture
+    from parcast_training.steps.plan import front
+    from parcast_training.steps.solver import too_short
 
     registry = context.obj
     workload, on = registry.workload(model), registry.machine(machine)
@@ -74,9 +83,38 @@ def plan(
         raise UnsupportedError(
             f"{workload.name} is of the kind {workload.kind!r}; a plan is of a 'training' job"
         )
-    from parcast_training.steps.solver import too_short
+    if output is not None:
+        check_picture(output)
+    counts = parse_numbers("--gpus", gpus)
+    plans = {p: _planned(workload, on, p, settings or [], best) for p in counts}
+    rows = [_row(choice, on, p) for p, result in plans.items() for choice in result.best]
+    if json:
+        answers = [_counts(workload, on, p, result, rows) for p, result in plans.items()]
+        print_json(answers[0] if len(answers) == 1 else {"schema": 1, "plans": answers})
+    else:
+        for p, result in plans.items():
+            print_text(
+                f"{workload.name} on {p} accelerators of {on.name}: {result.possible:,} layouts "
+                f"can be, {len(result.fitting):,} of them fit, {result.timed:,} were timed by "
+                "their schedule"
+            )
+        print()
+        print_table(_head(rows, len(plans)), [_cells(row, len(plans)) for row in rows], _OPTIONAL)
+        print_text(f"\n{too_short(on.accelerator)}")
+    if output is None:
+        return
+    if output.suffix.lower() in {".html", ".svg"}:
+        fronts = {p: [_row(choice, on, p) for choice in front(plans[p].fitting)] for p in plans}
+        write_picture(output, f"{workload.name} on {on.name}", fronts)
+    else:
+        fastest = min((plan.best[0] for plan in plans.values()), key=lambda c: c.step.seconds)
+        write_text(output, " \\\n".join(arguments(fastest.job)) + "\n")
 
-    job, accelerator, hops, fixed = _asked(workload, on, gpus, settings or [])
+
+def _planned(workload: Any, on: Machine, gpus: int, settings: list[str], best: int) -> Plan:
+    from parcast_training.steps.plan import planned
+
+    job, accelerator, hops, fixed = _asked(workload, on, gpus, settings)
     result = planned(job, gpus, accelerator, hops, fixed=fixed, count=best)
     if not result.best:
         raise ParcastError(
@@ -86,20 +124,18 @@ def plan(
             else f"no layout of {workload.name} on {gpus} accelerators can be: global_batch = "
             f"{job.global_batch} has to be a multiple of the data-parallel size"
         )
-    rows = [_row(choice, on, gpus) for choice in result.best]
-    if json:
-        counts = {"possible": result.possible, "fitting": result.fitting, "timed": result.timed}
-        print_json({"schema": 1, "workload": workload.name, "machine": on.name, "p": gpus,
-                    **counts, "layouts": rows})  # fmt: skip
-    else:
-        print_text(
-            f"{workload.name} on {gpus} accelerators of {on.name}: {result.possible:,} layouts can "
-            f"be, {result.fitting:,} of them fit, {result.timed:,} were timed by their schedule\n"
-        )
-        print_table(_head(rows), [_cells(row) for row in rows], _OPTIONAL)
-        print_text(f"\n{too_short(accelerator)}")
-    if output is not None:
-        write_text(output, " \\\n".join(arguments(result.best[0].job)) + "\n")
+    return result
+
+
+def _counts(
+    workload: Any, on: Machine, gpus: int, result: Plan, rows: list[dict[str, Any]]
+) -> dict[str, Any]:
+    counts = {
+        "possible": result.possible, "fitting": len(result.fitting), "timed": result.timed,
+    }  # fmt: skip
+    of = [row for row in rows if row["gpus"] == gpus]
+    return {"schema": 1, "workload": workload.name, "machine": on.name, "p": gpus,
+            **counts, "layouts": of}  # fmt: skip
 
 
 def _asked(workload: Any, on: Machine, gpus: int, settings: list[str]) -> Any:
@@ -123,33 +159,36 @@ def _row(choice: Any, on: Machine, gpus: int) -> dict[str, Any]:
     cost = on.cost
     peak = on.accelerator.rate(job.precision) * gpus if on.accelerator else 0.0
     row = {
-        "seconds": seconds, "tp": layout.tp, "pp": layout.pp, "dp": layout.dp, "cp": layout.cp,
+        "gpus": gpus, "seconds": seconds,
+        "tp": layout.tp, "pp": layout.pp, "dp": layout.dp, "cp": layout.cp,
         "ep": job.ep, "micro_batch": job.micro_batch, "interleave": layout.chunks,
         "schedule": job.schedule, "zero": job.zero, "recompute": job.recompute, "sp": job.sp,
         "memory_bytes": choice.memory.total,
         "bubble_seconds": spent["bubble"],
         "exposed_seconds": sum(s for name, s in spent.items() if name not in {"compute", "bubble"}),
         "tokens_per_second": tokens / seconds,
+        "gpu_hours_per_million_tokens": gpus * seconds / 3600 / tokens * 1e6,
         "mfu": job.model_flops / seconds / peak,
         "bottleneck": bottleneck(choice.step),
     }  # fmt: skip
     if cost.price is not None:
-        row["cost_per_million_tokens"] = cost.price * nodes * seconds / tokens * 1e6
+        row["cost_per_million_tokens"] = cost.price * nodes * seconds / 3600 / tokens * 1e6
     if cost.power is not None:
         row["joules_per_token"] = cost.power * nodes * seconds / tokens
     return row
 
 
-def _head(rows: list[dict[str, Any]]) -> tuple[str, ...]:
+def _head(rows: list[dict[str, Any]], counts: int) -> tuple[str, ...]:
     titles = {"cost_per_million_tokens": "cost/M tokens", "joules_per_token": "J/token"}
-    return (*_HEAD, *(text for key, text in titles.items() if key in rows[0]))
+    gpus = ("GPUs",) if counts > 1 else ()
+    return (*gpus, *_HEAD, *(text for key, text in titles.items() if key in rows[0]))
 
 
 def _percent(part: float) -> str:
     return f"{100 * part:.1f} %"
 
 
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+def _cells(row: dict[str, Any], counts: int) -> tuple[str, ...]:
     from parcast.quantities import format_seconds
 
     seconds = row["seconds"]
@@ -162,4 +201,4 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['tokens_per_second']:,.0f}", _percent(row["mfu"]), row["bottleneck"],
     )  # fmt: skip
     prices = [f"{row[k]:.4g}" for k in ("cost_per_million_tokens", "joules_per_token") if k in row]
-    return (*cells, *prices)
+    return (*((str(row["gpus"]),) if counts > 1 else ()), *cells, *prices)

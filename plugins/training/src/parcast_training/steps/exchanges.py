@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
 
 from parcast.errors import InvalidPointError
-from parcast_training.steps.layout import divisors
+from parcast_training.steps.job import Job
+from parcast_training.steps.layout import Layout
 from parcast_training.steps.segments import Group, Messages, Ring
 
 
@@ -39,19 +41,30 @@ def members(purpose: str, name: str, stride: int, size: int, per_node: int) -> M
         return Members(purpose, stride, 1, size)
     near = per_node // gcd(per_node, stride) if per_node % stride else per_node // stride
     if per_node % stride or size % near:
-        fits = [k for k in divisors(per_node) if k * stride <= per_node]
         raise InvalidPointError(
-            f"{name} = {size}, {stride} ranks apart, lies unevenly on nodes of {per_node}; "
-            f"nearest: {name} = {_near(size, fits, per_node // gcd(stride, per_node))}"
+            f"{name} = {size}, {stride} ranks apart, lies unevenly on nodes of {per_node}"
         )
     return Members(purpose, stride, near, size // near)
 
 
-def _near(size: int, fits: list[int], step: int) -> str:
-    candidates = sorted({*fits, max(step, size // step * step), -(-size // step) * step})
-    below = [k for k in candidates if k < size][-1:]
-    above = [k for k in candidates if k > size][:1]
-    return " or ".join(map(str, below + above)) or "1"
+def members_of(job: Job, layout: Layout, per_node: int) -> Mapping[str, Members]:
+    """Return the groups of a step by name.
+
+    Raises
+    ------
+    InvalidPointError
+        If one lies unevenly on nodes.
+    """
+    tp, cp, dp, ep = layout.tp, layout.cp, layout.dp, job.ep
+    groups = {
+        "tensor": ("tensor parallel", "tp", 1, tp),
+        "context": ("context parallel", "cp", tp, cp),
+        "expert": ("expert parallel", "ep", tp * cp, ep),
+        "data": ("gradients", "dp", tp, cp * dp),  # ranks with the same weights
+    }
+    if job.experts > 1:  # ranks with the same experts
+        groups["replicas"] = ("gradients", "dp / ep", tp * cp * ep, dp // ep)
+    return {name: members(*group, per_node) for name, group in groups.items()}
 
 
 def _ring(m: Members, *, near: bool, part: float, messages: Messages, rotating: bool) -> Ring:

@@ -11,6 +11,7 @@ from parcast.errors import FileError
 from parcast.files import read_data, workload_from_data
 from parcast.model import Workload
 from parcast_training.steps.job import with_parameters
+from parcast_training.steps.titan import titan_job
 
 #: The kind, as its plugin registers it.
 KIND = KindEntry(
@@ -34,13 +35,17 @@ _MODEL = {
 
 
 def read_job(path: Path) -> Workload:
-    """Return the job in a table, or the model in a config.json; whole numbers are parameters.
+    """Return the job in a table, of torchtitan, or the model in a config.json.
+
+    Whole numbers are parameters.
 
     A model gets a batch of one sample of its longest sequence, which ``--set`` changes.
     """
     data = read_data(path)
     if "kind" not in data and "num_hidden_layers" in data:
         data = _of_model(data, path)
+    elif "kind" not in data and "flavor" in data.get("model", {}):
+        data = titan_job(data, path)
     return with_parameters(workload_from_data(data, str(path), {"training": KIND}, path.stem))
 
 

@@ -17,7 +17,8 @@ from parcast_training.steps.memory import memory_of
 def what_fits(job: Job, p: int, accelerator: Accelerator) -> str:
     """Return, as text, the changes of one or two numbers with which a step fits."""
     fits: list[str] = []
-    for changes in _changes(job, p, accelerator.per_node):
+    offloads = accelerator.host_bandwidth is not None
+    for changes in _changes(job, p, accelerator.per_node, offloads=offloads):
         values: dict[str, Any] = {"dp": None, **changes}
         changed = attrs.evolve(job, **values)
         try:
@@ -36,12 +37,14 @@ def what_fits(job: Job, p: int, accelerator: Accelerator) -> str:
     return "what fits: " + "; ".join(fits)
 
 
-def _changes(job: Job, p: int, per_node: int) -> Iterator[dict[str, int | str]]:
+def _changes(job: Job, p: int, per_node: int, *, offloads: bool) -> Iterator[dict[str, int | str]]:
     """Yield what costs little time first."""
     single: list[dict[str, int | str]] = []
     if job.tp > 1 and not job.sp:
         single.append({"sp": 1})
     single += [{"zero": zero} for zero in range(job.zero + 1, 4)]
+    if offloads and not job.offload:
+        single.append({"offload": 1})
     stages: list[dict[str, int | str]] = [
         {"pp": pp} for pp in divisors(job.layers) if job.pp < pp <= p
     ]

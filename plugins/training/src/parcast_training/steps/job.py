@@ -54,6 +54,7 @@ class Job:
     ep: Count = 1  #: expert parallel: within the data-parallel group
     dp: Count | None = None  #: data parallel; what is left of p where not stated
     zero: Flag = 0  #: split over the data-parallel group: 1 optimizer, 2 gradients, 3 weights too
+    offload: Flag = 0  #: 1: the optimizer's states lie in the memory of the node
     recompute: Recompute = "none"  #: of activations, in the backward pass
     overlap_gradients: bool = True  #: their reduction runs beside the backward pass
     overlap_parameters: bool = False  #: their gathering runs beside the forward pass
@@ -148,7 +149,7 @@ def job_at(query: Query) -> Job:
     for name, value in query.parameters.items():
         if name not in fields:
             continue
-        least = 0 if name in {"sp", "zero"} else 1
+        least = 0 if name in {"sp", "zero", "offload"} else 1
         if value != int(value) or value < least:
             raise InvalidPointError(
                 f"workload {query.workload.name!r}, {name}={value:g}: must be a whole number, "

@@ -25,6 +25,10 @@ class Rates(Protocol):
     def units(self) -> int | None:
         """Multiprocessors, if they are stated."""
 
+    @property
+    def host_bandwidth(self) -> float | None:
+        """Bytes per second between it and its node's memory, each direction, if stated."""
+
     def seconds(self, flops: float, bytes: float, *, precision: str, kind: str) -> float:  # noqa: A002
         """Return the seconds of a kernel, by its roofline."""
 
@@ -185,16 +189,22 @@ def head_kernels(job: Job, layout: Layout) -> tuple[tuple[Kernel, ...], tuple[Ke
     return (product, loss), (product,)
 
 
-def optimizer_kernel(job: Job, layout: Layout, stage: int) -> Kernel:
-    """Return Adam's update: each weight's gradient, master and moments by memory.
-
-    Gradients are read twice, for their norm and for the update, and set to 0 once.
-    """
+def updated_weights(job: Job, layout: Layout, stage: int) -> tuple[float, float]:
+    """Return the weights of a rank of a stage, and how many of them it updates."""
     dense, expert = layer_weights(job, layout)
     layers, group = layout.chunks * layout.chunk_layers, layout.dp * layout.cp
     shared = layers * dense + embedding_weights(job, layout, stage)
     weights = shared + layers * expert
     updated = shared / group + layers * expert / (group / job.ep) if job.zero else weights
+    return weights, updated
+
+
+def optimizer_kernel(job: Job, layout: Layout, stage: int) -> Kernel:
+    """Return Adam's update: each weight's gradient, master and moments by memory.
+
+    Gradients are read twice, for their norm and for the update, and set to 0 once.
+    """
+    weights, updated = updated_weights(job, layout, stage)
     width = gradient_bytes(job)
     moved = updated * (2 * width + 24 + _HALF) + weights * width
     return Kernel("optimizer", 0, moved, "pointwise")

@@ -6,7 +6,7 @@ import attrs
 
 from parcast.model import Query
 from parcast_training.steps.job import Job, job_at
-from parcast_training.steps.layout import layout_of
+from parcast_training.steps.nearest import layout_or_nearest
 
 
 @attrs.frozen(kw_only=True)
@@ -15,4 +15,6 @@ class TrainingJob(Job):
 
     def check(self, query: Query) -> None:
         """Refuse a layout that cannot be, with the nearest that can."""
-        layout_of(job_at(query), query.p)
+        accelerator = query.machine.accelerator
+        per_node = accelerator.per_node if accelerator else 1
+        layout_or_nearest(job_at(query), query.p, per_node)

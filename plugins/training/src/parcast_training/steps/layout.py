@@ -37,21 +37,13 @@ def divisors(number: int) -> list[int]:
     return sorted({*small, *(number // k for k in small)})
 
 
-def nearest(number: int, wanted: int) -> str:
-    """Return the divisors of a number next to one that does not divide it, as text."""
-    fits = divisors(number)
-    below = [k for k in fits if k < wanted][-1:]
-    above = [k for k in fits if k > wanted][:1]
-    return " or ".join(map(str, below + above))
-
-
 def layout_of(job: Job, p: int) -> Layout:
     """Return the layout of a job on ``p`` processes.
 
     Raises
     ------
     InvalidPointError
-        If it cannot be, naming the nearest numbers that can.
+        If it cannot be; `parcast_training.steps.nearest` names what can.
     """
     for text, number, name in (
         (f"heads = {job.heads}", job.heads, "tp"),
@@ -69,22 +61,20 @@ def layout_of(job: Job, p: int) -> Layout:
     dp = _data_parallel(job, p, ranks)
     if dp % job.ep:
         raise InvalidPointError(
-            f"ep = {job.ep} does not divide dp = {dp}; expert parallelism is within the "
-            f"data-parallel group; nearest: ep = {nearest(dp, job.ep)}"
+            f"ep = {job.ep} does not divide dp = {dp}, and expert parallelism is within the "
+            "data-parallel group"
         )
     samples = dp * job.micro_batch
     if job.global_batch % samples:
-        batch = job.global_batch
-        near = sorted({max(samples, batch // samples * samples), -(-batch // samples) * samples})
         raise InvalidPointError(
-            f"global_batch = {batch} is no multiple of dp * micro_batch = {dp} * "
-            f"{job.micro_batch}; nearest: global_batch = {' or '.join(map(str, near))}"
+            f"global_batch = {job.global_batch} is no multiple of dp * micro_batch = {dp} * "
+            f"{job.micro_batch}"
         )
     microbatches = job.global_batch // samples
     if chunks > 1 and microbatches % job.pp:
         raise InvalidPointError(
             f"interleaved schedules need microbatches ({microbatches}) in multiples of pp = "
-            f"{job.pp}; nearest: pp = {nearest(microbatches, job.pp)}, or interleave = 1"
+            f"{job.pp}"
         )
     layers = job.layers // job.pp // chunks
     return Layout(job.tp, job.cp, dp, job.pp, chunks, microbatches, layers)
@@ -92,10 +82,7 @@ def layout_of(job: Job, p: int) -> Layout:
 
 def _divides(text: str, number: int, name: str, wanted: int) -> None:
     if number % wanted:
-        raise InvalidPointError(
-            f"{text} is not divisible by {name} = {wanted}; nearest: {name} = "
-            f"{nearest(number, wanted)}"
-        )
+        raise InvalidPointError(f"{text} is not divisible by {name} = {wanted}")
 
 
 def _check_choices(job: Job) -> None:
@@ -103,27 +90,27 @@ def _check_choices(job: Job) -> None:
         raise InvalidPointError(f"active = {job.active} of experts = {job.experts}; at most all")
     if job.zero > 3:
         raise InvalidPointError(f"zero = {job.zero}; 0 to 3")
+    if job.offload > 1:
+        raise InvalidPointError(f"offload = {job.offload}; 1 (the optimizer's states) or 0")
     if job.sp > 1:
         raise InvalidPointError(f"sp = {job.sp}; 1 (as wide as tp) or 0")
     if job.sp and job.sequence // job.cp % job.tp:
         raise InvalidPointError(
-            f"sp: sequence / cp = {job.sequence // job.cp} is not divisible by tp = {job.tp}; "
-            f"nearest: tp = {nearest(job.sequence // job.cp, job.tp)}"
+            f"sp: sequence / cp = {job.sequence // job.cp} is not divisible by tp = {job.tp}"
         )
     if job.schedule == "interleaved" and (job.interleave < 2 or job.pp < 2):
         raise InvalidPointError(
             f"schedule = 'interleaved' needs interleave and pp of 2 or more, here "
-            f"{job.interleave} and {job.pp}; or write schedule = '1f1b'"
+            f"{job.interleave} and {job.pp}"
         )
     if job.interleave > 1 and (job.schedule == "zero-bubble" or job.pp == 1):
         raise InvalidPointError(
-            f"interleave = {job.interleave} needs schedule = 'interleaved' and pp of 2 or more; "
-            "or write interleave = 1"
+            f"interleave = {job.interleave} needs schedule = 'interleaved' and pp of 2 or more"
         )
     if job.schedule == "zero-bubble" and job.zero > 1:
         raise InvalidPointError(
             f"zero = {job.zero} reduces gradients with each microbatch, which 'zero-bubble' "
-            "puts off; write zero = 1 or schedule = '1f1b'"
+            "puts off"
         )
 
 
@@ -132,13 +119,11 @@ def _data_parallel(job: Job, p: int, ranks: int) -> int:
         if ranks * job.dp != p:
             raise InvalidPointError(
                 f"tp * cp * pp * dp = {job.tp} * {job.cp} * {job.pp} * {job.dp} = "
-                f"{ranks * job.dp}, but p = {p}; ask with -p {ranks * job.dp}, or leave dp out"
+                f"{ranks * job.dp}, but p = {p}"
             )
         return job.dp
     if p % ranks:
-        near = sorted({max(ranks, p // ranks * ranks), -(-p // ranks) * ranks})
         raise InvalidPointError(
-            f"p = {p} is no multiple of tp * cp * pp = {job.tp} * {job.cp} * {job.pp}; nearest: "
-            f"p = {' or '.join(map(str, near))}"
+            f"p = {p} is no multiple of tp * cp * pp = {job.tp} * {job.cp} * {job.pp}"
         )
     return p // ranks

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from parcast.errors import FileError
+from parcast.errors import FileError, UnsupportedError
 from parcast.files import read_text, workload_from_data
 from parcast.model import Workload
 from parcast_training.steps.files import KIND
@@ -33,6 +33,7 @@ _NUMBERS = {
     "pipeline-model-parallel-size": "pp",
     "context-parallel-size": "cp",
     "expert-model-parallel-size": "ep",
+    "zero-stage": "zero",
 }
 
 #: What arguments without one say.
@@ -41,12 +42,29 @@ _FLAGS: dict[str, tuple[str, Any]] = {
     "untie-embeddings-and-output-weights": ("tied", False),
     "bf16": ("precision", "bf16"),
     "fp16": ("precision", "fp16"),
+    "fp32": ("precision", "fp32"),  # of configurations by the same names
     "sequence-parallel": ("sp", 1),
     "use-distributed-optimizer": ("zero", 1),
+    "grad-reduce-in-bf16": ("gradients", "16-bit"),
     "overlap-grad-reduce": ("overlap_gradients", True),
     "overlap-param-gather": ("overlap_parameters", True),
     "recompute-activations": ("recompute", "selective"),
+    "optimizer-cpu-offload": ("offload", 1),
     "use-flash-attn": ("attention", "flash"),
+}
+
+#: What is split over the data-parallel group, by what ``zero`` says.
+_SHARDED = {0: "no_shard", 1: "optim", 2: "optim_grads", 3: "optim_grads_params"}
+
+#: Programs of Megatron-LM that train something else.
+_OTHERS = {f"pretrain_{name}.py" for name in ("bert", "t5", "ict", "vision_classify", "mamba")}
+
+#: Arguments of layers that are unlike or have other weights, and their values that say neither.
+_UNLIKE = {
+    "multi-latent-attention": "",
+    "is-hybrid-model": "",
+    "hybrid-override-pattern": "",
+    "moe-layer-freq": r"1|\[1\]\*\d+",
 }
 
 #: How many pieces a stage has, or layers a piece.
@@ -55,6 +73,12 @@ _PIECES = {
     "num-virtual-stages-per-pipeline-rank",
 }
 
+#: A line that assigns a word, or the default of another variable.
+_ASSIGNMENT = re.compile(
+    r"""(?m)^\s*(?:export\s+)?(\w+)=["']?(?:([\w./+-]+)|\$\{\w+:-([\w./+-]+)\})["']?\s*;?\s*$"""
+)
+_VARIABLE = re.compile(r"\$\{(\w+)(?::-([\w./+-]+))?\}|\$(\w+)")
+
 #: An argument, with its value behind an equals sign or as the next word.
 _ARGUMENT = re.compile(r"^--([a-z][a-z0-9-]*)(?:=(.*))?$", re.DOTALL)
 
@@ -62,40 +86,66 @@ _ARGUMENT = re.compile(r"^--([a-z][a-z0-9-]*)(?:=(.*))?$", re.DOTALL)
 def read_arguments(path: Path) -> Workload:
     """Return the job that the arguments of Megatron-LM in a script or a text describe.
 
-    What is no argument is passed over, as a shell script has it; a variable is refused.
+    What is no argument is passed over, as a shell script has it. A variable counts as what the
+    script assigns to it, or as its default; with several values, or with none, it is refused.
     """
     text = re.sub(r"(?m)(^|\s)#[^\n]*", r"\1", read_text(path).replace("\\\n", " "))
     try:
-        words = shlex.split(text.replace("(", " ").replace(")", " "))
+        words = shlex.split(_expanded(text).replace("(", " ").replace(")", " "))
+        words = [part for word in words for part in word.split()]
     except ValueError as error:
         raise FileError(f"{path}: no arguments as a shell reads them: {error}") from None
+    for word in words:
+        if word.rpartition("/")[2] in _OTHERS:
+            raise FileError(f"{path}: {word} trains no decoder, which a training step is of")
     settings: dict[str, str] = {}
     for at, word in enumerate(words):
         if match := _ARGUMENT.match(word):
             behind = words[at + 1] if at + 1 < len(words) else ""
             settings[match[1]] = match[2] or ("true" if behind.startswith("--") else behind)
-    return _job(path, settings)
+    return job_of(path, settings)
 
 
-def _job(path: Path, settings: Mapping[str, str]) -> Workload:
+def _expanded(text: str) -> str:
+    """Return a script with its variables of a single value written out."""
+    values: dict[str, set[str]] = {}
+    for name, plain, default in _ASSIGNMENT.findall(text):
+        values.setdefault(name, set()).add(plain or default)
+
+    def value(match: re.Match[str]) -> str:
+        assigned = values.get(match[1] or match[3], set())
+        if len(assigned) == 1:
+            return next(iter(assigned))
+        return match[2] if match[2] and not assigned else match[0]
+
+    return _VARIABLE.sub(value, text)
+
+
+def job_of(path: Path, settings: Mapping[str, str]) -> Workload:
     """Return the job of named settings."""
     data: dict[str, Any] = {"name": path.stem, "kind": "training", "overlap_gradients": False}
     virtual: dict[str, int] = {}
+    _check_alike(path, settings)
     for name, value in settings.items():
         argument = f"--{name}"
         if name in _NUMBERS:
             data[_NUMBERS[name]] = _whole(path, argument, value)
         elif name in _FLAGS:
             key, meaning = _FLAGS[name]
-            data[key] = meaning
+            if name != "use-distributed-optimizer" or "zero" not in data:
+                data[key] = meaning
         elif name == "fp8-format":
             data["precision"] = "fp8"
+        elif name == "data-parallel-sharding-strategy":
+            data["zero"] = _sharding(path, value)
         elif name == "recompute-granularity":
             data["recompute"] = value
         elif name in {"attention-dropout", "hidden-dropout"}:
             data["dropout"] = data.get("dropout", False) or value not in {"0", "0.0"}
         elif name in _PIECES:
             virtual[name] = _whole(path, argument, value)
+    if "experts" in data and "moe-ffn-hidden-size" in settings:
+        data["ffn"] = _whole(path, "--moe-ffn-hidden-size", settings["moe-ffn-hidden-size"])
     for key, name in (
         ("layers", "num-layers"), ("hidden", "hidden-size"), ("heads", "num-attention-heads"),
         ("sequence", "seq-length"), ("global_batch", "global-batch-size"),
@@ -106,12 +156,29 @@ def _job(path: Path, settings: Mapping[str, str]) -> Workload:
     return with_parameters(workload_from_data(data, str(path), {"training": KIND}, path.stem))
 
 
+def _check_alike(path: Path, settings: Mapping[str, str]) -> None:
+    for name, alike in _UNLIKE.items():
+        if name in settings and not (alike and re.fullmatch(alike, settings[name])):
+            raise FileError(f"{path}: --{name}: a training step is of layers that are all alike, "
+                            "with heads of keys and values; write a table of kind 'training' for "
+                            "what comes near")  # fmt: skip
+
+
 def _interleave(data: dict[str, Any], virtual: dict[str, int]) -> None:
     pieces = virtual.get("num-virtual-stages-per-pipeline-rank", 1)
     if layers := virtual.get("num-layers-per-virtual-pipeline-stage"):
         pieces = max(1, data["layers"] // data.get("pp", 1) // layers)
     if pieces > 1:
         data |= {"interleave": pieces, "schedule": "interleaved"}
+
+
+def _sharding(path: Path, value: str) -> int:
+    for zero, name in _SHARDED.items():
+        if value == name:
+            return zero
+    raise FileError(
+        f"{path}: --data-parallel-sharding-strategy {value}; one of {', '.join(_SHARDED.values())}"
+    )
 
 
 def _whole(path: Path, name: str, value: str) -> int:
@@ -122,12 +189,23 @@ def _whole(path: Path, name: str, value: str) -> int:
 
 
 def arguments(job: Job) -> list[str]:
-    """Return the arguments of Megatron-LM for a job."""
+    """Return the arguments of Megatron-LM for a job.
+
+    Raises
+    ------
+    UnsupportedError
+        If its schedule is none that Megatron-LM has.
+    """
+    if job.schedule == "zero-bubble":
+        raise UnsupportedError(
+            "Megatron-LM has no schedule 'zero-bubble'; plan with --set schedule=1f1b"
+        )
     lines = [
         f"--num-layers {job.layers}",
         f"--hidden-size {job.hidden}",
         f"--num-attention-heads {job.heads}",
         f"--ffn-hidden-size {job.ffn_width}",
+        f"--padded-vocab-size {job.vocabulary}",
         f"--seq-length {job.sequence}",
         f"--global-batch-size {job.global_batch}",
         f"--micro-batch-size {job.micro_batch}",
@@ -137,6 +215,8 @@ def arguments(job: Job) -> list[str]:
     ]
     if job.kv_heads and job.kv_heads != job.heads:
         lines += ["--group-query-attention", f"--num-query-groups {job.kv_heads}"]
+    if job.head_dim:
+        lines.append(f"--kv-channels {job.head_dim}")
     if job.experts > 1:
         lines += [
             f"--num-experts {job.experts}",
@@ -150,6 +230,8 @@ def arguments(job: Job) -> list[str]:
         lines += ["--recompute-granularity full", "--recompute-method uniform"]
     elif job.recompute == "selective":
         lines.append("--recompute-granularity selective")
+    if job.zero > 1:
+        lines += ["--use-megatron-fsdp", f"--data-parallel-sharding-strategy {_SHARDED[job.zero]}"]
     flags = {
         "swiglu": job.gated,
         "untie-embeddings-and-output-weights": not job.tied,
@@ -159,6 +241,7 @@ def arguments(job: Job) -> list[str]:
         "use-distributed-optimizer": job.zero >= 1,
         "overlap-grad-reduce": job.overlap_gradients,
         "overlap-param-gather": job.overlap_parameters and job.zero >= 1,
+        "optimizer-cpu-offload": bool(job.offload),
         "use-flash-attn": job.attention == "flash",
     }
     lines += [f"--{name}" for name, on in flags.items() if on]

@@ -58,6 +58,11 @@ def gradient_bytes(job: Job) -> int:
     return 4 if job.gradients == "fp32" or job.precision in {"fp32", "tf32"} else 2
 
 
+def state_bytes(job: Job) -> int:
+    """Return the bytes of the optimizer's states of a weight."""
+    return _OPTIMIZER - (4 if weight_bytes(job) == 4 else 0)
+
+
 def weight_bytes(job: Job) -> int:
     """Return the bytes of a weight that kernels read."""
     return 4 if job.precision in {"fp32", "tf32"} else 2
@@ -78,7 +83,7 @@ def _of_stage(job: Job, layout: Layout, stage: int) -> Memory:
     return Memory(
         weights=bytes_of(weight_bytes(job), 3),
         gradients=bytes_of(gradient_bytes(job), 2),
-        optimizer=bytes_of(_OPTIMIZER - (4 if weight_bytes(job) == 4 else 0), 1),
+        optimizer=0.0 if job.offload else bytes_of(state_bytes(job), 1),
         activations=_activations(job, layout, stage),
     )
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from parcast_training.steps.exchanges import Members, dealt, members, scattered, summed
+from parcast.errors import UnsupportedError
+from parcast_training.steps.exchanges import Members, dealt, members_of, scattered, summed
 from parcast_training.steps.job import BYTES, Job
 from parcast_training.steps.kernels import (
     Kernel,
@@ -17,6 +19,7 @@ from parcast_training.steps.kernels import (
     layer_kernels,
     optimizer_kernel,
     seconds,
+    updated_weights,
 )
 from parcast_training.steps.layering import is_hidden, layered, repeated
 from parcast_training.steps.layout import Layout
@@ -24,6 +27,7 @@ from parcast_training.steps.memory import (
     embedding_weights,
     gradient_bytes,
     layer_weights,
+    state_bytes,
     weight_bytes,
 )
 from parcast_training.steps.segments import Hop, Hops, Repeat, Ring, Segment, Work, beside
@@ -47,34 +51,33 @@ class Passes:
         return self.hops(0, stride, size)
 
     @cached_property
+    def _members(self) -> Mapping[str, Members]:
+        return members_of(self.job, self.layout, self.per_node)
+
+    @property
     def tensor(self) -> Members:
         """The tensor-parallel group."""
-        return members("tensor parallel", "tp", 1, self.layout.tp, self.per_node)
+        return self._members["tensor"]
 
-    @cached_property
+    @property
     def context(self) -> Members:
         """The context-parallel group."""
-        stride = self.layout.tp
-        return members("context parallel", "cp", stride, self.layout.cp, self.per_node)
+        return self._members["context"]
 
-    @cached_property
+    @property
     def expert(self) -> Members:
         """The expert-parallel group."""
-        stride = self.layout.tp * self.layout.cp
-        return members("expert parallel", "ep", stride, self.job.ep, self.per_node)
+        return self._members["expert"]
 
-    @cached_property
+    @property
     def data(self) -> Members:
         """Ranks with the same weights: data and context parallel together."""
-        size = self.layout.cp * self.layout.dp
-        return members("gradients", "dp", self.layout.tp, size, self.per_node)
+        return self._members["data"]
 
-    @cached_property
+    @property
     def replicas(self) -> Members:
         """Ranks with the same experts."""
-        stride = self.layout.tp * self.layout.cp * self.job.ep
-        size = self.layout.dp // self.job.ep
-        return members("gradients", "dp / ep", stride, size, self.per_node)
+        return self._members["replicas"]
 
     @cached_property
     def kernels(self) -> LayerKernels:
@@ -173,7 +176,7 @@ class Passes:
         """Return what ends a step on a stage: its embedding's gradients, and the optimizer."""
         job, layout = self.job, self.layout
         words = embedding_weights(job, layout, stage)
-        update = (Work("optimizer", self.time((optimizer_kernel(job, layout, stage),), "")),)
+        update = self._update(stage)
         ends: tuple[Segment, ...] = ()
         if words:
             size = words * gradient_bytes(job)
@@ -187,6 +190,31 @@ class Passes:
                 after += scattered(self._gathered, words * weight_bytes(job), self.messages)
             return (*ends, *update, *after)
         return (*ends, *update)
+
+    def _update(self, stage: int) -> tuple[Segment, ...]:
+        """Return the optimizer, and how much longer its states take from the host and back.
+
+        They come and go in pieces, both directions at once, beside the update of other pieces.
+
+        Raises
+        ------
+        UnsupportedError
+            If the accelerator states no bandwidth to its host.
+        """
+        job, layout = self.job, self.layout
+        update = self.time((optimizer_kernel(job, layout, stage),), "")
+        if not job.offload:
+            return (Work("optimizer", update),)
+        if self.rates.host_bandwidth is None:
+            raise UnsupportedError(
+                "offload = 1 moves the optimizer's states between accelerator and host, and the "
+                "machine states no accelerator.host_bandwidth; set it, or offload = 0"
+            )
+        _, updated = updated_weights(job, layout, stage)
+        moving = updated * state_bytes(job) / self.rates.host_bandwidth
+        longer = Work("offload", moving - update, waiting=True)
+        work = Work("optimizer", update)
+        return (work, longer) if moving > update else (work,)
 
     def between(self) -> float:
         """Return the bytes that go from a stage to the next."""

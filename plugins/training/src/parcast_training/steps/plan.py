@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -41,7 +41,7 @@ class Plan:
 
     best: tuple[Choice, ...]
     possible: int  #: layouts that can be
-    fitting: int  #: of these, with enough memory
+    fitting: tuple[Choice, ...]  #: of these, with enough memory, the least bound first
     timed: int  #: of these, by their schedule; the others' bounds are above the best
 
 
@@ -97,7 +97,24 @@ def planned(
             break
         timed += 1
         best = sorted([*best, choice], key=lambda c: c.step.seconds)[: max(count, 1)]
-    return Plan(tuple(best), possible, len(fitting), timed)
+    return Plan(tuple(best), possible, tuple(fitting), timed)
+
+
+def front(choices: Iterable[Choice]) -> tuple[Choice, ...]:
+    """Return the layouts that none beats both in time and in memory, the least memory first.
+
+    A layout is timed where its lower bound is below the best time with less memory.
+    """
+    kept: list[Choice] = []
+    least = float("inf")
+    for choice in sorted(choices, key=lambda c: (c.memory.total, c.bound)):
+        if choice.bound >= least or choice.step.seconds >= least:
+            continue
+        if kept and kept[-1].memory.total == choice.memory.total:
+            kept.pop()
+        kept.append(choice)
+        least = choice.step.seconds
+    return tuple(kept)
 
 
 def layouts(job: Job, p: int, accelerator: Accelerator, fixed: Mapping[str, Any]) -> Iterator[Job]:

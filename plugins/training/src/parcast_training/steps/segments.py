@@ -51,10 +51,11 @@ class Ring:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Kernels."""
+    """Kernels, or what they wait for on their own rank."""
 
     purpose: str
     seconds: float
+    waiting: bool = False  #: kernels wait so long, and compute nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def working(segments: Sequence[Segment]) -> float:
     seconds = 0.0
     for segment in segments:
         if isinstance(segment, Work):
-            seconds += segment.seconds
+            seconds += 0.0 if segment.waiting else segment.seconds
         elif isinstance(segment, Beside):
             seconds += segment.work
         elif isinstance(segment, Repeat):
@@ -113,7 +114,7 @@ def working(segments: Sequence[Segment]) -> float:
 def exposed(segments: Sequence[Segment], into: dict[str, float], times: float = 1) -> None:
     """Add to ``into`` how long each sort of exchange keeps kernels from running."""
     for segment in segments:
-        if isinstance(segment, Ring):
+        if isinstance(segment, Ring) or (isinstance(segment, Work) and segment.waiting):
             into[segment.purpose] = into.get(segment.purpose, 0.0) + times * segment.seconds
         elif isinstance(segment, Beside):
             added = times * (segment.seconds - segment.work)

@@ -1,0 +1,87 @@
+"""Configurations of torchtitan: models go by name and flavor, layouts by degrees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from parcast.errors import FileError
+
+#: Layers, hidden, heads, kv heads and ffn width of Llama 3 (arXiv 2407.21783, table 3) and its
+#: smaller ones of version 3.2, as their model cards state them.
+_LLAMA = {
+    "1B": (16, 2048, 32, 8, 8192),
+    "3B": (28, 3072, 24, 8, 8192),
+    "8B": (32, 4096, 32, 8, 14336),
+    "70B": (80, 8192, 64, 8, 28672),
+    "405B": (126, 16384, 128, 8, 53248),
+}
+
+#: What names a degree.
+_DEGREES = {
+    "tensor_parallel_degree": "tp",
+    "pipeline_parallel_degree": "pp",
+    "context_parallel_degree": "cp",
+}
+
+
+def titan_job(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Return the data of a job.
+
+    Weights are split over the data-parallel group as FSDP does, ``zero = 3``. Selective
+    recomputation is that of attention alone.
+
+    Raises
+    ------
+    FileError
+        If the model is none whose numbers are known, or a value is none that is read.
+    """
+    model, training = config["model"], config.get("training", {})
+    degrees = config.get("parallelism", {})
+    name, flavor = str(model.get("name")), str(model["flavor"])
+    if name != "llama3" or flavor not in _LLAMA:
+        raise FileError(
+            f"{path}: model {name} of flavor {flavor} has its numbers in torchtitan's code; known: "
+            f"llama3 of {', '.join(_LLAMA)}; write a table of kind 'training' instead"
+        )
+    layers, hidden, heads, kv_heads, ffn = _LLAMA[flavor]
+    tp = _degree(degrees, "tensor_parallel_degree", path)
+    mode = config.get("activation_checkpoint", {}).get("mode", "selective")
+    if mode not in {"none", "selective", "full"}:
+        raise FileError(f"{path}: activation_checkpoint.mode = {mode!r}: 'none', 'selective' or "
+                        "'full' is read")  # fmt: skip
+    micro, batch = _batches(training, degrees)
+    return {
+        "kind": "training", "name": path.stem, "layers": layers, "hidden": hidden, "heads": heads,
+        "kv_heads": kv_heads, "ffn": ffn, "gated": True, "vocabulary": 128256,
+        "tied": flavor in {"1B", "3B"}, "sequence": training.get("seq_len", 2048),
+        "precision": "fp8" if "float8" in str(model.get("converters", "")) else "bf16",
+        "global_batch": batch, "micro_batch": micro,
+        **{key: _degree(degrees, degree, path) for degree, key in _DEGREES.items()},
+        "sp": 1 if tp > 1 else 0, "zero": 3, "recompute": mode, "overlap_parameters": True,
+    }  # fmt: skip
+
+
+def _degree(degrees: Mapping[str, Any], name: str, path: Path) -> int:
+    value = degrees.get(name, 1)
+    if not isinstance(value, int) or value < 1:
+        raise FileError(f"{path}: parallelism.{name} = {value}: write a whole number, 1 or more")
+    return value
+
+
+def _batches(training: Mapping[str, Any], degrees: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the samples of a microbatch and of a step.
+
+    Where the data-parallel degree is left open, they are those of 1: a layout of more refuses the
+    batch, and names the one that is meant.
+    """
+    micro = training.get("local_batch_size", training.get("batch_size", 8))
+    batch = training.get("global_batch_size", -1)
+    pieces = degrees.get("pipeline_parallel_microbatch_size")
+    if batch < 1:
+        split = degrees.get("data_parallel_shard_degree", -1)
+        copies = degrees.get("data_parallel_replicate_degree", 1)
+        batch = micro * max(1, split) * copies
+    staged = degrees.get("pipeline_parallel_degree", 1) > 1
+    return (pieces or 1) if staged else micro, batch

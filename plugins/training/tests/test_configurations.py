@@ -1,0 +1,156 @@
+"""Configurations of other programs are read as jobs, or refused with a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from parcast import InvalidPointError, Registry
+from parcast.errors import FileError
+from parcast_training.steps.nearest import layout_or_nearest
+
+TITAN = """
+[model]
+name = "llama3"
+flavor = "8B"
+converters = ["float8"]
+[training]
+local_batch_size = 3
+seq_len = 8192
+[parallelism]
+data_parallel_replicate_degree = 2
+data_parallel_shard_degree = 8
+tensor_parallel_degree = 4
+[activation_checkpoint]
+mode = "selective"
+"""
+
+NEMO = """
+trainer:
+  precision: bf16
+model:
+  micro_batch_size: 2
+  global_batch_size: 32
+  tensor_model_parallel_size: 4
+  pipeline_model_parallel_size: 2
+  virtual_pipeline_model_parallel_size: null
+  encoder_seq_length: 4096
+  max_position_embeddings: ${.encoder_seq_length}
+  num_layers: 32
+  hidden_size: 4096
+  ffn_hidden_size: 11008
+  num_attention_heads: 32
+  num_query_groups: 8
+  kv_channels: null
+  hidden_dropout: 0.0
+  attention_dropout: 0.1
+  activation: fast-swiglu
+  share_embeddings_and_output_weights: False
+  sequence_parallel: True
+  activations_checkpoint_granularity: selective
+  fp8: False
+  tokenizer:
+    library: sentencepiece
+  optim:
+    name: distributed_fused_adam
+"""
+
+SCRIPT = """#!/bin/bash
+NUM_LAYERS=${LAYERS:-24}
+export HIDDEN="2048"   # wide
+if [ $1 = large ]; then BATCH=512; fi
+MODEL_ARGS=(
+    --num-layers $NUM_LAYERS
+    --hidden-size ${HIDDEN}
+    --num-attention-heads ${HEADS:-16}
+    --seq-length 2048
+    "--vocab-size 128256"
+    --grad-reduce-in-bf16
+)
+torchrun pretrain_gpt.py ${MODEL_ARGS[@]} --global-batch-size 64 --zero-stage=3
+"""
+
+
+def read(folder, name, text):
+    path = folder / name
+    path.write_text(text)
+    return Registry().workload(path).content
+
+
+def test_a_configuration_of_torchtitan_is_read(tmp_path):
+    job = read(tmp_path, "llama.toml", TITAN)
+    assert job.weights == 8_030_261_248 - (2 * 32 + 1) * 4096  # as its config.json has it
+    assert (job.global_batch, job.micro_batch, job.tp, job.sp, job.zero) == (48, 3, 4, 1, 3)
+    assert (job.precision, job.recompute, job.sequence) == ("fp8", "selective", 8192)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('"llama3"', '"deepseek_v3"', "model deepseek_v3 of flavor 8B has its numbers in"),
+        ("tensor_parallel_degree = 4", "tensor_parallel_degree = 0", "write a whole number"),
+        ('"selective"', '"memory_budget"', "activation_checkpoint.mode = 'memory_budget'"),
+    ],
+)
+def test_what_a_configuration_of_torchtitan_leaves_open_is_refused(tmp_path, old, new, sentence):
+    with pytest.raises(FileError, match=sentence):
+        read(tmp_path, "llama.toml", TITAN.replace(old, new))
+
+
+def test_an_open_degree_is_one_and_a_layout_of_more_names_the_batch(tmp_path):
+    job = read(tmp_path, "llama.toml", TITAN.replace("shard_degree = 8", "shard_degree = -1"))
+    assert job.global_batch == 3 * 2
+    with pytest.raises(InvalidPointError, match="nearest: global_batch = 48"):
+        layout_or_nearest(job, 64)
+
+
+def test_a_configuration_of_nemo_is_read(tmp_path):
+    job = read(tmp_path, "llama.yaml", NEMO)
+    assert (job.layers, job.hidden, job.heads, job.kv_heads, job.ffn) == (32, 4096, 32, 8, 11008)
+    assert (job.global_batch, job.micro_batch, job.tp, job.sp, job.pp) == (32, 2, 4, 1, 2)
+    assert (job.sequence, job.precision, job.recompute, job.zero) == (4096, "bf16", "selective", 1)
+    assert (job.gated, job.tied, job.dropout, job.head_dim) == (True, False, True, None)
+    assert (
+        read(tmp_path, "slow.yaml", NEMO.replace("precision: bf16", "precision: 32")).precision
+        == "fp32"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("  num_layers: 32", "  encoder_arch: transformer", "model.encoder_arch: a step is of a"),
+        ("  fp8:", "  activations_checkpoint_recurrent: False\n  fp8:", "a step is of a decoder"),
+        ("  num_layers: 32\n", "", "no --num-layers, which a training step needs"),
+        ("num_layers: 32", "num_layers: ???", r"--num-layers \?\?\? is no whole number"),
+        ("model:", "model: [", "not valid YAML"),
+    ],
+)
+def test_what_is_no_decoder_of_nemo_is_refused(tmp_path, old, new, sentence):
+    with pytest.raises(FileError, match=sentence):
+        read(tmp_path, "llama.yaml", NEMO.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("pretrain_gpt.py", "tools/pretrain_bert.py", "pretrain_bert.py trains no decoder"),
+        ("--grad-reduce", "--multi-latent-attention --grad-reduce", "layers that are all alike"),
+    ],
+)
+def test_scripts_of_other_models_are_refused(tmp_path, old, new, sentence):
+    with pytest.raises(FileError, match=sentence):
+        read(tmp_path, "pretrain.sh", SCRIPT.replace(old, new))
+
+
+def test_experts_have_a_width_of_their_own(tmp_path):
+    wide = "--num-experts 8 --moe-ffn-hidden-size 768 --ffn-hidden-size 6144 --grad-reduce"
+    assert read(tmp_path, "pretrain.sh", SCRIPT.replace("--grad-reduce", wide)).ffn == 768
+
+
+def test_variables_of_a_script_count_as_what_it_assigns(tmp_path):
+    job = read(tmp_path, "pretrain.sh", SCRIPT)
+    assert (job.layers, job.hidden, job.heads, job.vocabulary) == (24, 2048, 16, 128256)
+    assert (job.zero, job.gradients) == (3, "16-bit")
+    twice = SCRIPT.replace("if [", "NUM_LAYERS=48\nif [")
+    with pytest.raises(FileError, match=r"--num-layers \$NUM_LAYERS is no whole number; write it"):
+        read(tmp_path, "pretrain.sh", twice)
