@@ -232,6 +232,7 @@ def arguments(job: Job) -> list[str]:
         lines.append("--recompute-granularity selective")
     if job.zero > 1:
         lines += ["--use-megatron-fsdp", f"--data-parallel-sharding-strategy {_SHARDED[job.zero]}"]
+        lines += ["--no-gradient-accumulation-fusion", "--ckpt-format fsdp_dtensor"]  # it asks for
     flags = {
         "swiglu": job.gated,
         "untie-embeddings-and-output-weights": not job.tied,
