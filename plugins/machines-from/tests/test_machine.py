@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from parcast import Registry
+from parcast.cli import main
 from parcast_machines_from.checking import check_machine
 from parcast_machines_from.estimating.machine import estimate
 from parcast_machines_from.reading import read_file
@@ -89,3 +90,13 @@ def test_every_number_has_its_file_and_line(tmp_path: Path) -> None:
     assert data["network"].keys() == {"startup", "bandwidth"}
     assert all("osu.txt:3-22" in text for text in data["sources"].values())
     assert Registry().machine(data).network.bandwidth == pytest.approx(1e10, rel=0.02)
+
+
+def test_files_without_values_by_size_are_nothing_to_compare(tmp_path, capsys):
+    host = tmp_path / "host.toml"
+    host.write_text(
+        '[host]\nid = "1"\n[processor]\nrate = "5 GFLOP/s"\n'
+        '[sources]\n"processor" = "measured: POLY1"\n'
+    )
+    assert main(["machine", "check", "milan-hdr", str(host)]) == 2
+    assert "host.toml: no benchmark's values by size" in capsys.readouterr().err

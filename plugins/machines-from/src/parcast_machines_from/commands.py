@@ -98,6 +98,12 @@ def check(
     registry: Registry = context.obj
     check_output(registry, output)
     reading = _read(files, within, system)
+    if not reading.series:
+        names = ", ".join(path.name for path in files)
+        raise ParcastError(
+            f"{names}: no benchmark's values by size, so there is nothing to compare; give outputs "
+            "of OSU, IMB, STREAM and others, as 'parcast machine from' reads"
+        )
     checked = check_machine(
         registry, registry.machine(machine), reading, limit=limit, samples=samples
     )

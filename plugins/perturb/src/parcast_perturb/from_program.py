@@ -54,11 +54,14 @@ NO_NETWORK = Recorded(latency=0.0, per_byte=0.0)
 
 #: Seconds to make the trace of an operation, and time it: on one core of a server of 2023.
 _OPERATION = 1.3e-6
+#: And for a task of a pool, which a plain run gives to a process.
+_TASK = 3e-4
 
 
 def cost(query: Query) -> float:
     """Return the seconds that the conversion of a program takes."""
-    return _OPERATION * matched_program(query, pools=True).unrolled.count()
+    unrolled = matched_program(query, pools=True).unrolled
+    return _OPERATION * unrolled.count() + _TASK * unrolled.tasks()
 
 
 def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:

@@ -75,6 +75,7 @@ class _Sweep:
         self.start: float = 0
         self.call = costs.overhead_receive if costs.overhead_by == "call" else 0
         self.flows = Flows(costs.wiring() if costs.contention == "fair" else None)
+        self.charges: dict[tuple[str, int, int, float], float] = {}  # by name, pair and bytes
 
     def result(self) -> Reference:
         self.run()
@@ -235,7 +236,7 @@ class _Sweep:
             self.flow(message, at + self.latency(message))
             return
         if costs.contention == "none" or self.node[source] == self.node[target]:
-            message.arrival = at + _plain(costs.wire(source, target, message.bytes))
+            message.arrival = at + self.charge("wire", source, target, message.bytes)
             return
         passes = self.over_bus if costs.contention == "bus" else self.out_of_port
         self.ask(at, message.asker, message.order, partial(passes, message))
@@ -251,8 +252,8 @@ class _Sweep:
 
     def flow(self, message: Message, at: float) -> None:
         """Let a message's bytes flow over the links of its route from a time on."""
-        source, target, costs = message.source, message.target, self.costs
-        size = _plain(costs.on_wire(source, target, message.bytes))
+        source, target = message.source, message.target
+        size = self.charge("on_wire", source, target, message.bytes)
         alone = self.seconds(message)
         if not alone:
             message.arrival = at
@@ -276,12 +277,17 @@ class _Sweep:
 
     def seconds(self, message: Message) -> float:
         """Return how long a message holds a bus or a port."""
-        seconds = self.costs.transfer(message.source, message.target, message.bytes)
-        return _plain(seconds)  # type: ignore[no-any-return]
+        return self.charge("transfer", message.source, message.target, message.bytes)
 
     def latency(self, message: Message) -> float:
-        seconds = self.costs.latency(message.source, message.target, message.bytes)
-        return _plain(seconds)  # type: ignore[no-any-return]
+        return self.charge("latency", message.source, message.target, message.bytes)
+
+    def charge(self, name: str, source: int, target: int, size: float) -> float:
+        """Return what the machine charges a message; many are alike, and routes take time."""
+        key = name, source, target, size
+        if key not in self.charges:
+            self.charges[key] = _plain(getattr(self.costs, name)(source, target, size))
+        return self.charges[key]
 
     def access(self, rank: int, size: float, file: str, at: float) -> None:
         disks, seconds = self.costs.disks_of(rank, file), self.costs.piece(size, file)
@@ -293,7 +299,7 @@ class _Sweep:
         """Ask for the next task of a pool."""
         process.blocked = True
         process.spend("communication", process.clock + _plain(self.costs.sending(0)))
-        arrival = process.clock + _plain(self.costs.latency(rank, 0, 0))
+        arrival = process.clock + self.charge("latency", rank, 0, 0)
         self.ask(arrival, rank, order, partial(self.give, rank, order, operation))
 
     def give(self, rank: int, order: int, operation: Operation, at: float) -> None:

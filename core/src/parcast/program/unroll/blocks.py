@@ -119,6 +119,10 @@ class Unrolled:
         operations = sum(self.size if b.ranks is None else len(b.ranks) for b in self.blocks)
         return operations + sum(pool.work.count() for pool in self.pools)
 
+    def tasks(self) -> int:
+        """Return how many tasks its pools have."""
+        return sum(pool.tasks for pool in self.pools)
+
     def needs(self) -> frozenset[Need]:
         """Return what it uses of a machine, as `Costs.of` takes it."""
         parts = (self, *(pool.work for pool in self.pools))

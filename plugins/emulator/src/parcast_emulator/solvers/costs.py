@@ -10,6 +10,8 @@ from parcast_emulator.hardware import cluster_of
 RANKS, FLOWS, PROCESSES, BLOCKS, CALLS, ANSWER = 8e-8, 2e-7, 7e-6, 5e-7, 8e-5, 1e-3
 #: So many processes that share links take twice as long for an operation as few do.
 BESIDE = 256
+#: Seconds for a task of a pool.
+TASK = 3e-4
 
 #: More operations of emulated applications are not counted.
 _COUNTED = 1_000_000

@@ -73,12 +73,12 @@ class TightlyCoupled:
         from parcast_emulator.program_run import why_not_compiled
 
         program_query = content.as_program(query)
-        count = matched_program(program_query, pools=True).unrolled.count()
+        unrolled = matched_program(program_query, pools=True).unrolled
         fair = query.machine.network.contention == "fair"
         seconds = costs.FLOWS * (1 + query.p / costs.BESIDE) if fair else costs.RANKS
         if why_not_compiled(program_query) is not None:
             seconds = costs.PROCESSES
-        return costs.ANSWER + seconds * count
+        return costs.ANSWER + seconds * unrolled.count() + costs.TASK * unrolled.tasks()
 
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""

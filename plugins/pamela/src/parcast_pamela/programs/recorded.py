@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,7 +124,8 @@ def _tasks(pool: Pool, ranks: np.ndarray, costs: Costs) -> list[float]:
         *(np.broadcast_to(column, pool.tasks).tolist() for column in (pool.bytes, pool.result)),
         strict=True,
     )
-    seconds = np.array([fetching(ranks, n, costs, pool.master, sent).min() for n, sent in sizes])
+    alike = cache(lambda n, sent: fetching(ranks, n, costs, pool.master, sent).min())
+    seconds = np.array([alike(n, sent) for n, sent in sizes])
     where = np.stack([costs.placement.speed[ranks], costs.placement.sharing[ranks]])
     distinct = ranks[np.unique(where, axis=1, return_index=True)[1]]
     for block in pool.work.blocks:
