@@ -102,8 +102,12 @@ def test_rings_and_lost_messages_are_refused(tmp_path):
     lost = schedule(written(tmp_path, "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\n}"))
     with pytest.raises(UnsupportedError, match="never received"):
         replay(lost, LogGOPS())
+    named = written(tmp_path, "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from "
+                    "0\n}")  # fmt: skip
     anybody = written(tmp_path, "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from "
                       "-1 tag -1\n}")  # fmt: skip
     assert replay(schedule(anybody), LogGOPS()) == [1500, 1500 + 2500 + 1500 + 42]
-    with pytest.raises(UnsupportedError, match="names no source or no tag"):
-        read_trace(anybody)
+    assert read_trace(anybody).channel(0) == read_trace(named).channel(0)
+    nobody = written(tmp_path, "num_ranks 1\nrank 0 {\nrecv 8b from -1\n}")
+    with pytest.raises(UnsupportedError, match="more messages than are sent to it"):
+        read_trace(nobody)

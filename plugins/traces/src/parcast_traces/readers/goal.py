@@ -1,7 +1,7 @@
 """GOAL schedules, the text that LogGOPSim simulates: operations and what each requires.
 
-Format: LogGOPSim, ``src/LogGOPSim/txt2bin.re``. Times are in ns. Ranks that the text leaves out do
-nothing.
+Format: LogGOPSim, ``src/LogGOPSim/txt2bin.re``, and LogGOPSim2, ``README_GOAL``. Times are in ns.
+Ranks that the text leaves out do nothing.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from parcast.errors import FileError, shorten
+from parcast_traces.readers.goal_binary import MAGIC
+from parcast_traces.readers.goal_binary import schedule as binary_schedule
 from parcast_traces.readers.playing import trace_of
+from parcast_traces.readers.portals import ANYS, Operation, add_messages, parsed
 from parcast_traces.readers.schedules import ANY, Schedule, Step
 from parcast_traces.readers.text import lines
 from parcast_traces.trace.columns import Trace
-
-#: A source or a tag that says any, as text and as the 32 bits of -1.
-_ANYS = {"-1", "4294967295"}
 
 #: No schedule has more ranks; a larger number is another file given by mistake.
 _MOST_RANKS = 1 << 24
@@ -48,26 +48,38 @@ def read(path: Path) -> Trace:
     TraceError
         If no run can have left it.
     UnsupportedError
-        If a receive says from nobody in particular.
+        If steps require each other in a cycle, or nobody sends what a rank receives.
     """
     return trace_of(schedule(path))
 
 
 def schedule(path: Path) -> Schedule:
-    """Return the schedule in a file.
+    """Return the schedule in a file, a text or what ``txt2bin`` makes of one.
 
     Raises
     ------
     FileError
         If a line is none of a schedule's.
+    UnsupportedError
+        If an operation of Portals is none that sends and receives can tell.
     """
     if path.is_file() and path.stat().st_size > _MOST_BYTES:
         raise FileError(f"{path} has {path.stat().st_size >> 20:,} MiB; a schedule has up to "
                         f"{_MOST_BYTES >> 20}")  # fmt: skip
+    if _begins(path, MAGIC):
+        return binary_schedule(path)
     parser = _Parser(path)
     for where, text in _statements(path):
         parser.take(where, text)
     return parser.whole()
+
+
+def _begins(path: Path, mark: bytes) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(mark)) == mark
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _statements(path: Path) -> Iterator[tuple[str, str]]:
@@ -90,8 +102,9 @@ def _statements(path: Path) -> Iterator[tuple[str, str]]:
 class _Parser:
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.size = 0
+        self.size = self.rank = 0
         self.ranks: dict[int, list[Step]] = {}
+        self.operations: dict[int, dict[int, Operation]] = {}  #: of Portals, by rank and step
         self.open: list[Step] | None = None
         self.labels: dict[str, int] = {}
         self.orders: list[tuple[str, str, bool, str]] = []
@@ -109,6 +122,8 @@ class _Parser:
         elif match := _ORDER.fullmatch(text):
             later, word, earlier = match.groups()
             self.orders.append((later, earlier, word == "requires", where))
+        elif labeled := parsed(text, where):
+            self._operation(where, *labeled)
         else:
             raise FileError(f"{where}: {shorten(text)!r} is no line of a schedule (send, recv, "
                             "calc, requires, irequires)")  # fmt: skip
@@ -128,7 +143,7 @@ class _Parser:
         if rank >= self.size or rank in self.ranks:
             reason = "comes twice" if rank in self.ranks else f"is not below {self.size}"
             raise FileError(f"{where}: rank {rank} {reason}")
-        self.ranks[rank] = []
+        self.rank, self.ranks[rank] = rank, []
         self.open = None if match[2] else self.ranks[rank]
 
     def _step(self, where: str, fields: dict[str, str | None]) -> None:
@@ -140,14 +155,27 @@ class _Parser:
         )
         step = Step(kind, int(size or 0))
         if peer is not None:
-            step.peer = ANY if kind == "recv" and peer in _ANYS else int(peer)
-            if step.peer >= self.size or step.peer < ANY:
-                raise FileError(f"{where}: there is no rank {peer}, only 0 to "
-                                f"{self.size - 1}")  # fmt: skip
+            step.peer = ANY if kind == "recv" and peer in ANYS else int(peer)
+            self._check_peer(where, step.peer)
         tag = fields["tag"] or "0"
-        step.tag = ANY if kind == "recv" and tag in _ANYS else int(tag)
+        step.tag = ANY if kind == "recv" and tag in ANYS else int(tag)
         step.cpu, step.nic = int(fields["cpu"] or 0), int(fields["nic"] or 0)
-        label = fields["label"]
+        self._add(where, fields["label"], step)
+
+    def _operation(self, where: str, label: str | None, operation: Operation) -> None:
+        assert self.open is not None
+        self._check_peer(where, operation.peer)
+        if operation.verb.endswith("put") and operation.peer == ANY:
+            raise FileError(f"{where}: {operation.verb} names no rank")
+        self.operations.setdefault(self.rank, {})[len(self.open)] = operation
+        self._add(where, label, operation.step())
+
+    def _check_peer(self, where: str, peer: int) -> None:
+        if peer >= self.size or peer < ANY:
+            raise FileError(f"{where}: there is no rank {peer}, only 0 to {self.size - 1}")
+
+    def _add(self, where: str, label: str | None, step: Step) -> None:
+        assert self.open is not None
         if label in self.labels:
             raise FileError(f"{where}: label {label} comes twice")
         if label is not None:
@@ -178,4 +206,5 @@ class _Parser:
                             "cut off?")  # fmt: skip
         note = f"{idle:,} of {self.size:,} ranks have no steps in the schedule, and do nothing"
         ranks = tuple(self.ranks.get(rank, []) for rank in range(self.size))
-        return Schedule(str(self.path), ranks, notes=(note,) if idle else ())
+        notes = (*([note] if idle else ()), *add_messages(ranks, self.operations))
+        return Schedule(str(self.path), ranks, notes=notes)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from parcast.errors import UnsupportedError
 from parcast_traces.readers.schedules import ANY, Schedule, Step
+from parcast_traces.readers.wildcards import Envelope, Steps, messages_of
 from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.rank_recorder import RankRecorder
 from parcast_traces.trace.recording import Recording
@@ -20,31 +21,69 @@ def trace_of(schedule: Schedule) -> Trace:
     ------
     TraceError
         If no run can have left it.
+    FileError
+        If the ranks wait for each other for ever.
     UnsupportedError
-        If a receive names no source or no tag, or steps require each other in a cycle.
+        If steps require each other in a cycle, or a receive gets no message.
     """
     recording = Recording(len(schedule.ranks), schedule.where)
     for name, members in schedule.groups.items():
         recording.communicator(name, members)
-    several = False
-    for recorder, steps in zip(recording.ranks, schedule.ranks, strict=True):
-        streams = len({step.cpu for step in steps if step.kind == "calc" and step.size}) > 1
-        several = several or streams
-        (_Streams if streams else _Order)(recorder, steps, schedule.where).play()
     notes = [
         *schedule.notes,
         "a rank starts what is ready before it waits, in the order of the file",
     ]
+    envelopes = _messages(schedule) if any(map(_wild, _receives(schedule))) else []
+    if count := sum(map(len, envelopes)):
+        notes.append(f"{count:,} receives from any source or of any tag take the message that is "
+                     "there first where nothing but computation takes time")  # fmt: skip
+    several = False
+    for recorder, steps in zip(recording.ranks, schedule.ranks, strict=True):
+        streams = _are_several(steps)
+        several = several or streams
+        got = iter(envelopes[recorder.rank] if envelopes else ())
+        (_Streams if streams else _Order)(recorder, steps, schedule.where, got).play()
     if several:
         notes.append("streams of a rank compute at the same time; none computes while it waits")
     return recording.trace(timed=False, tick=1e-9, notes=tuple(notes))
 
 
-class _Order:
-    """The steps of a rank, one after the other."""
+def _are_several(steps: Sequence[Step]) -> bool:
+    """Return whether more than one stream of a rank computes."""
+    return len({step.cpu for step in steps if step.kind == "calc" and step.size}) > 1
 
-    def __init__(self, recorder: RankRecorder, steps: list[Step], where: str) -> None:
-        self.recorder, self.steps, self.where = recorder, steps, where
+
+def _receives(schedule: Schedule) -> Iterator[Step]:
+    return (step for steps in schedule.ranks for step in steps if step.kind == "recv")
+
+
+def _wild(step: Step) -> bool:
+    return ANY in (step.peer, step.tag)
+
+
+def _messages(schedule: Schedule) -> list[list[Envelope]]:
+    """Return of each rank whose messages its receives got that name no source or no tag."""
+    plans = [Steps(rank, schedule.where) for rank in range(len(schedule.ranks))]
+    for plan, steps in zip(plans, schedule.ranks, strict=True):
+        (_Streams if _are_several(steps) else _Order)(plan, steps, schedule.where).play()
+    return messages_of([plan.steps for plan in plans])
+
+
+class _Order:
+    """The steps of a rank, one after the other.
+
+    ``got`` are the messages of the receives that name no source or no tag; without, these are
+    handed on as they are.
+    """
+
+    def __init__(
+        self,
+        recorder: RankRecorder | Steps,
+        steps: list[Step],
+        where: str,
+        got: Iterator[Envelope] | None = None,
+    ) -> None:
+        self.recorder, self.steps, self.where, self.got = recorder, steps, where, got
         self.clock = 0.0
         self.open: set[int] = set()  #: messages that are not known to have come or gone
         self.missing = [len(step.ended) + len(step.begun) for step in steps]
@@ -110,15 +149,23 @@ class _Order:
         elif step.kind != "recv":
             self.recorder.collective(f"i{step.kind}", clock, clock, step.size, step.group or 0,
                                      step.peer, request=number)  # fmt: skip
-        elif ANY in (step.peer, step.tag):
-            raise UnsupportedError(
-                f"{self.where}: {self.recorder.place}: a receive names no source or no tag, and "
-                "a message graph has fixed edges; use 'parcast perturb replay'"
-            )
         else:
-            self.recorder.receive("irecv", clock, clock, step.peer, step.tag, room=step.size,
+            source, tag = self._envelope(step)
+            self.recorder.receive("irecv", clock, clock, source, tag, room=step.size,
                                   request=number)  # fmt: skip
         self.open.add(number)
+
+    def _envelope(self, step: Step) -> tuple[int, int]:
+        """Return the source and the tag of the message that a receive gets."""
+        if self.got is None or not _wild(step):
+            return step.peer, step.tag
+        envelope = next(self.got)
+        if envelope is None:
+            raise UnsupportedError(
+                f"{self.where}: rank {self.recorder.rank} receives from any source, or of any tag, "
+                "more messages than are sent to it; is a rank or a send missing?"
+            )
+        return envelope
 
 
 class _Streams(_Order):

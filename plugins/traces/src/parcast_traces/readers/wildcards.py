@@ -42,8 +42,8 @@ class Step:
 class Steps:
     """The steps of a rank, as its recorder would get them."""
 
-    def __init__(self, rank: int) -> None:
-        self.rank, self.steps, self.where, self.line = rank, list[Step](), "", ""
+    def __init__(self, rank: int, where: str = "") -> None:
+        self.rank, self.steps, self.where, self.line = rank, list[Step](), where, ""
         self.slept = 0.0
 
     def local(self, *_: Any) -> None:

@@ -1,0 +1,208 @@
+"""GOAL as others write it: any source, what `txt2bin` makes of it, operations of Portals."""
+
+import random
+import struct
+
+import pytest
+
+from parcast.errors import FileError, ParcastError, UnsupportedError
+from parcast_traces.readers import read_trace
+from parcast_traces.readers.goal import schedule
+
+ANY = 0xFFFFFFFF
+
+
+def random_steps(rng, size):
+    """Return the steps of ranks, each with what it requires: (kind, peer, size, tag, cpu, nic)."""
+    ranks = [[] for _ in range(size)]
+
+    def add(rank, *fields):
+        own = ranks[rank]
+        before = sorted(rng.sample(range(len(own)), min(len(own), rng.randint(0, 2))))
+        ended = [step for step in before if rng.random() < 0.7]
+        ranks[rank].append((fields, ended, [step for step in before if step not in ended]))
+
+    for _ in range(rng.randint(1, 25)):
+        rank, cpu, nic = rng.randrange(size), rng.randint(0, 3), rng.randint(0, 2)
+        if rng.random() < 0.4:
+            add(rank, "calc", 0, rng.randint(0, 9999), 0, cpu, 0)
+            continue
+        other, tag, bytes_ = rng.randrange(size), rng.choice([0, 7, 10**6]), rng.randint(1, 10**7)
+        add(rank, "send", other, bytes_, tag, cpu, nic)
+        add(other, "recv", rank, bytes_, tag, cpu, nic)
+    return ranks
+
+
+def text_of(ranks):
+    lines = [f"num_ranks {len(ranks)}"]
+    for rank, steps in enumerate(ranks):
+        lines.append(f"rank {rank} {{")
+        for number, ((kind, peer, size, tag, cpu, nic), ended, begun) in enumerate(steps):
+            told = {"send": f"b to {peer} tag {tag}", "recv": f"b from {peer} tag {tag}"}
+            card = f" nic {nic}" if kind != "calc" else ""
+            lines.append(f"l{number}: {kind} {size}{told.get(kind, '')} cpu {cpu}{card}")
+            lines += [f"l{number} requires l{step}" for step in ended]
+            lines += [f"l{number} irequires l{step}" for step in begun]
+        lines.append("}")
+    return "\n".join(lines)
+
+
+def packed(ranks):
+    """Return what txt2bin writes, from LogGOPSim's description of the format."""
+    kinds = {"send": 1, "recv": 2, "calc": 3}
+    bodies = []
+    for steps in ranks:
+        later, sooner = ([[] for _ in steps] for _ in range(2))
+        for number, (_, ended, begun) in enumerate(steps):
+            for before in ended:
+                later[before].append(number)
+            for before in begun:
+                sooner[before].append(number)
+        roots = [n for n, (_, ended, begun) in enumerate(steps) if not ended and not begun]
+        body, edges = struct.pack(f"<II{len(roots)}I", len(steps), len(roots), *roots), []
+        for number, ((kind, peer, size, tag, cpu, nic), ended, begun) in enumerate(steps):
+            body += struct.pack("<IBIQIBB", len(ended) + len(begun), kinds[kind], peer, size,
+                                tag, cpu, nic)  # fmt: skip
+            for group in (later[number], sooner[number]):
+                body += struct.pack("<II", len(group), len(edges))
+                edges += group
+        bodies.append(body + struct.pack(f"<{len(edges)}I", *edges))
+    head, at = struct.pack("<QIBB", 4223, len(ranks), 255, 255), 6 + 16 * len(ranks)
+    for body in bodies:
+        head += struct.pack("<QQ", at, at + len(body))
+        at += len(body)
+    return head + b"".join(bodies)
+
+
+def test_what_txt2bin_writes_is_the_schedule_of_the_text(tmp_path):
+    text, binary = tmp_path / "a.goal", tmp_path / "a.bin"
+    for seed in range(40):
+        ranks = random_steps(random.Random(seed), 4)
+        text.write_text(text_of(ranks))
+        binary.write_bytes(packed(ranks))
+        assert schedule(binary).ranks == schedule(text).ranks, seed
+    assert read_trace(binary).about["format"] == "GOAL"
+
+
+def test_a_binary_schedule_that_is_cut_or_changed_is_one_sentence(tmp_path):
+    path = tmp_path / "a.bin"
+    ranks = random_steps(random.Random(3), 3)
+    whole = packed(ranks)
+    for length in range(9, len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(FileError, match=r"cut off|one behind the other"):
+            schedule(path)
+    rng = random.Random(5)
+    for _ in range(300):  # a wrong byte is another schedule, or refused
+        at = rng.randrange(8, len(whole))
+        path.write_bytes(whole[:at] + bytes([rng.randrange(256)]) + whole[at + 1 :])
+        try:
+            read_trace(path)
+        except ParcastError as error:
+            assert "a.bin" in str(error)
+    path.write_bytes(struct.pack("<QIBB", 4223, 1 << 24, 0, 0) + bytes(1 << 20))
+    with pytest.raises(FileError, match="cut off"):
+        schedule(path)
+
+
+def test_any_source_takes_what_is_there_first(tmp_path):
+    text = "num_ranks 4\nrank 0 {\n" + "".join(f"r{n}: recv 8b from -1 tag -1\n" for n in range(3))
+    text += "r1 requires r0\nr2 requires r1\n}\n"
+    for rank, work in ((1, 30), (2, 10), (3, 20)):
+        text += f"rank {rank} {{\nc: calc {work}\ns: send 8b to 0 tag {rank}\ns requires c\n}}\n"
+    path = tmp_path / "a.goal"
+    path.write_text(text)
+    trace = read_trace(path)
+    waits = trace.events.whole[: trace.events.offsets[1]]
+    received = [int(channel) for channel in waits[:, 3] if channel >= 0]
+    assert trace.channels.source[received].tolist() == [2, 3, 1]
+    assert any("3 receives from any source" in note for note in trace.notes)
+
+
+def test_one_sender_and_any_source_is_the_trace_of_the_named_source(tmp_path):
+    for seed in range(20):
+        ranks = random_steps(random.Random(seed), 2)
+        named, wild = tmp_path / "named.goal", tmp_path / "wild.goal"
+        for steps in ranks:  # between two ranks, no message to itself
+            steps[:] = [(fields, [], []) for fields, _, _ in steps if fields[0] == "calc"]
+        for number in range(5):
+            ranks[0].append((("send", 1, 8, 3, 0, 0), [], []))
+            ranks[1].append((("recv", 0, 8, 3, number % 2, 0), [], []))
+        named.write_text(text_of(ranks))
+        wild.write_text(text_of(ranks).replace("from 0", "from -1"))
+        first, second = read_trace(named), read_trace(wild)
+        assert (first.events.whole == second.events.whole).all()
+        assert (first.events.times == second.events.times).all()
+
+
+PORTALS = """num_ranks 3
+rank 0 {
+a: calc 100
+p: put 8b to 1 ct 4 tag 5
+p requires a
+}
+rank 1 {
+b: append 8b to priority_list hh 3 allowed 0 ct 2 use_once tag 5
+t: tput 16b to 2 when 2 reaches 1 tag 6
+t requires b
+}
+rank 2 {
+b: append 64b to overflow_list allowed -1 ct 1 tag -1
+w: test 1 for 1
+c: calc 7
+c requires w
+}
+"""
+PLAIN = """num_ranks 3
+rank 0 {
+a: calc 100
+p: send 8b to 1 tag 5
+p requires a
+}
+rank 1 {
+b: recv 8b from 0 tag 5
+t: send 16b to 2 tag 6
+t requires b
+}
+rank 2 {
+b: recv 64b from 1 tag 6
+c: calc 7
+c requires b
+}
+"""
+
+
+def test_triggered_puts_are_sends_that_wait_for_receives(tmp_path):
+    path, plain = tmp_path / "portals.goal", tmp_path / "plain.goal"
+    path.write_text(PORTALS)
+    plain.write_text(PLAIN)
+    trace, expected = read_trace(path), read_trace(plain)
+    for rank in range(3):
+        names = [[one.name(event) for event in range(*one.events.offsets[rank : rank + 2])]
+                 for one in (trace, expected)]  # fmt: skip
+        assert [name for name in names[0] if name != "waitall"] == [
+            name for name in names[1] if name != "waitall"
+        ]
+    assert trace.channels.tag.tolist() == expected.channels.tag.tolist()
+    assert trace.ends.tolist() == expected.ends.tolist()
+    assert any("handlers" in note for note in trace.notes)
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "said"),
+    [
+        ("tput 16b to 2 when 2 reaches 1", "tput 16b to 2 when 2 reaches 3", "never to 3"),
+        ("tput 16b to 2 when 2 reaches 1", "tput 16b to 2", "lacks its size or its counter"),
+        ("tput 16b to 2 when 2 reaches 1", "tput 16b to 2 when 2 soon 1", "has 'soon' there"),
+        ("tput 16b to 2 when 2 reaches 1 tag 6", "get 16b from 2 tag 6", "get is not read"),
+        ("calc 7", "calcgem5 7 8b", "calcgem5 is not read"),
+        ("put 8b to 1 ct 4 tag 5", "put 8b to 1 ct 4 tag 9", "no buffer of rank 1 takes"),
+        ("put 8b to 1 ct 4", "put 8b to 9 ct 4", "there is no rank 9"),
+    ],
+)
+def test_portals_that_cannot_be_told_are_one_sentence(tmp_path, line, other, said):
+    path = tmp_path / "a.goal"
+    assert line in PORTALS
+    path.write_text(PORTALS.replace(line, other))
+    with pytest.raises((FileError, UnsupportedError), match=said):
+        read_trace(path)
