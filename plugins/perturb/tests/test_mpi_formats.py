@@ -94,7 +94,7 @@ def test_times_are_those_of_the_files():
         ("dumpi", ("MPI_Send returning", "MPI_Recv returning"), "is the file damaged"),
         ("dumpi", ("int dest=1\nint tag=3", "int tag=3"), "send lacks dest"),
         ("dumpi", ("14 (MPI_DOUBLE)", "31 (user-defined-datatype)"), "the size of type"),
-        ("dumpi", ("MPI_Comm comm=4", "MPI_Comm comm=9"), "communicator 9 was made neither"),
+        ("dumpi", ("MPI_Comm comm=4", "MPI_Comm comm=9"), "communicator 9 was not made"),
         ("dumpi", ("request=[3]\nMPI_Isend", "request=[2]\nMPI_Isend"), "request_reused: rank 0"),
         ("dumpi", ("returning at walltime 52", "returning at walltime 12"), "negative_duration"),
     ],
