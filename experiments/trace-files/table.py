@@ -8,7 +8,6 @@ CLONES has git repositories called ``owner+name``.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import re
 import resource
@@ -19,6 +18,8 @@ from decimal import Decimal
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+
+from counts import COUNTS, text_of
 
 from parcast.errors import ParcastError
 from parcast_traces.readers import read_trace
@@ -32,9 +33,18 @@ WANTED = {
     "mlcommons+chakra": r"tests/data/.*\.t?gz$",
     "simgrid+simgrid": r"smpi/replay(_multiple\w*)?/(split_traces|(?!CMake|actions\d)[^/]*\.txt)$",
     "spcl+LogGOPSim": r"\.goal$",
-    "spcl+LogGOPSim2": r"\.goal$|schedgen/.*(\.tar\.gz|rank-0\.txt)$",
-    "spcl+atlahs": r"\.goal$|liballprof-samples/.*rank-0\.txt$",
-}
+    "spcl+LogGOPSim2": r"\.(goal|g2)$|schedgen/.*(\.tar\.gz|-0\.(txt|dat))$"
+                       r"|tests/.*(\.bin|-0\.dat)$",
+    "spcl+atlahs": r"\.goal$|liballprof-samples/.*-0\.(txt|dat)$",
+    "sstsimulator+sst-dumpi": r"tests/traces/\w+-0000\.(bin|txt)$",
+    "sstsimulator+sst-macro": r"tests/(test_traces/\w+-0000\.bin|otf2_test_traces/\w+\.otf2)$",
+    "TauferLab+dumpi_to_graph": r"test/data/.*-0000\.bin$",
+    "hpcgroup+pipit": r"traces\.otf2$",
+    "hpcgroup+TraceR": r"traces\.otf2$",
+    "hpc-ai-adv-dev+fastotf2": r"traces\.otf2$",
+    "numericalalgorithmsgroup+pypop": r"example_traces/.*\.prv\.gz$",
+    "bsc-mem+Mess-Paraver": r"tests/traces/.*\.prv$",
+}  # fmt: skip
 WIDTHS = {"Float": 4, "Double": 8, "Half": 2, "BFloat16": 2, "Int": 4, "Long": 8, "Byte": 1}
 DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 
@@ -64,12 +74,6 @@ def materialised(clone: Path, wanted: str, folder: Path) -> list[tuple[str, Path
     return [(path, folder / path) for path in sorted(chosen) if (folder / path).is_file()]
 
 
-def text_of(path: Path) -> str:
-    """Return the text of a file, unpacked."""
-    data = path.read_bytes()
-    return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode(errors="replace")
-
-
 def profile_counted(path: Path) -> dict[str, str]:
     """Return kernels, copies and fills of a profile, by their own durations, and those of NCCL."""
     data = json.loads(text_of(path), parse_float=Decimal)
@@ -95,19 +99,15 @@ def _is_call(event: dict[str, Any]) -> bool:
     return event.get("cat") == "kernel" and "Collective name" in event.get("args", {})
 
 
-def lines_counted(path: Path, pattern: str) -> dict[str, str]:
-    """Return how many lines send."""
-    return {"sends": f"{len(re.findall(pattern, text_of(path), re.MULTILINE)):,}"}
-
-
 def counted(path: Path, kind: str) -> dict[str, str]:
     """Return the facts that can be counted without a reader."""
     if "Kineto" in kind:
         return profile_counted(path)
-    if kind == "GOAL":
-        return lines_counted(path, r"^\s*(?:\w+\s*:\s*)?send\b")
+    if kind in COUNTS and not re.search(r"\.t(ar\.)?gz$", path.name):
+        return COUNTS[kind](path)
     if "SimGrid" in kind and re.match(r"\s*\d", text_of(path)):
-        return lines_counted(path, r"^\s*\d+\s+(?:i?s?send|i[sb]send|bsend)\b")
+        sends = re.findall(r"^\s*\d+\s+(?:i?s?send|i[sb]send|bsend)\b", text_of(path), re.MULTILINE)
+        return {"sends": f"{len(sends):,}"}
     return {}
 
 
@@ -125,7 +125,7 @@ def read_one(path: Path) -> dict[str, Any]:
         seconds = time.process_time() - began
         return {
             "memory": most_memory(),
-            "how": f"refused: {str(error).replace(str(path), '')}",
+            "how": f"refused: {str(error).replace(f'{path.parent}/', '')}",
             "seconds": seconds,
         }
     seconds = time.process_time() - began
@@ -137,6 +137,7 @@ def read_one(path: Path) -> dict[str, Any]:
     if isinstance(events, dict):
         sends = [int(str(n).replace(",", "")) for name, n in events.items() if "send" in name]
         stated["sends"] = f"{sum(sends):,}"
+    stated["messages"] = data.get("messages", "0")
     if isinstance(work, dict):  # of one rank, for which others may be alike
         rows = trace.events.whole[: trace.events.offsets[1], KIND] >= ALL
         moved = trace.events.times[: trace.events.offsets[1], BYTES][rows].sum()

@@ -135,6 +135,13 @@ def any_trace(path: Path) -> None:
     read_trace(path)
 
 
+def calls_of_dumpi(path: Path) -> None:
+    from parcast_traces.readers.dumpi.binary import File
+
+    for call in File(path).calls():
+        call.statuses()
+
+
 def recorded(folder: str, *names: str) -> Callable[[], list[bytes]]:
     return lambda: [(TRACED / folder / name).read_bytes() for name in names]
 
@@ -343,6 +350,9 @@ TARGETS = {
     "goal": Target(
         ".goal", recorded("goal", "calls.goal", "pipeline.goal", "reduce.goal"), any_trace
     ),
+    "portals": Target(".goal", seeds("portals.goal"), any_trace),
+    "goal-binary": Target(".bin", seeds("schedule.bin"), any_trace),
+    "dumpi-binary": Target(".bin", seeds("dumpi.bin"), calls_of_dumpi),
     "allprof": Target(
         ".txt", recorded("allprof", "calls-0.txt"), among_ranks("allprof", "calls-0.txt")
     ),

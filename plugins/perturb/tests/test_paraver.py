@@ -1,5 +1,6 @@
 """Paraver: the file that Extrae made of ``files/calls.c``, and changes of it and of small ones."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -114,7 +115,7 @@ SENT = [*call(0, 0, 9, SEND), *call(1, 0, 9, RECV)]
         ([[call(0, 0, 9, SEND)[1]]], FileError, ":3: rank 0 ends a call that it did not begin"),
         ([["2:1:1:1:1:9:50100001:8"]], FileError, ":3: .*and is in none"),
         ([["2:1:1:3:1:9:50000001:1"]], FileError, ":3: task 3 is none of 1 to 2"),
-        ([["2:1:2:1:1:9:50000001:1"]], UnsupportedError, "more than one application"),
+        ([["2:1:2:1:1:9:50000001:1"]], UnsupportedError, "applications 1 and 2 both call MPI"),
         ([["2:1:1:1:1:9:50000001"]], FileError, ":3: .*cut off"),
         ([["3:1:1:1:1:0:0:2:1:2:1"]], FileError, ":3: a communication has 15 fields.*cut off"),
         ([["c:1:2:3:1:2"]], FileError, ":3: communicator 2 has not 3 members"),
@@ -167,9 +168,9 @@ def test_names_of_unknown_calls_come_from_beside(tmp_path):
     ("header", "error", "said"),
     [
         ("#Paraver", FileError, "does not begin as a trace of Paraver"),
-        (HEADER.replace("1:2(", "1:3("), FileError, "3 tasks and lists 2"),
-        (HEADER.replace("_ns", "_fs"), FileError, "unknown unit"),
-        (HEADER.replace(":1:2(", ":2:2("), UnsupportedError, "has 2 applications"),
+        (HEADER.replace("1:2(", "1:3("), FileError, "has 3 tasks of application 1, and lists 2"),
+        (HEADER.replace("_ns", "_fs"), FileError, "no known unit"),
+        (HEADER.replace(":1:2(", ":2:2("), FileError, "has no tasks of application 2"),
     ],
 )
 def test_headers_of_other_files_are_refused(tmp_path, header, error, said):
@@ -181,6 +182,27 @@ def test_a_trace_of_no_events_takes_as_long_as_its_header_says(tmp_path):
     trace = read_trace(prv(tmp_path))
     assert names(trace) == ["init", "finalize"] * 2
     assert set((trace.ends - trace.begins).tolist()) == {900}
+
+
+def test_of_several_applications_the_one_that_calls_mpi_is_read(tmp_path):
+    records = [call(0, 0, 9, SEND), call(1, 0, 9, RECV), message(0, 0, 9)]
+    alone = read_trace(prv(tmp_path, *records))
+    lists = "2:1(2:1),2(1:1,1:1),1"  # as Extrae's merger writes them
+    header = HEADER.replace("1:2(1:1,1:1),1", lists).replace("c:1:", "c:2:")
+    second = [[re.sub(r"^(.:.):1:|(:\d:\d+:\d+:2):1:", r"\1\2:2:", line) for line in record]
+              for record in records]  # fmt: skip
+    both = read_trace(prv(tmp_path, ["2:1:1:1:1:5:94000001:7"], *second, header=header))
+    assert (both.events.whole == alone.events.whole).all()
+    assert (both.events.times == alone.events.times).all()
+    assert any("of 2 applications only number 2 calls MPI" in note for note in both.notes)
+
+
+def test_one_rank_without_mpi_computes_from_the_beginning_to_the_end(tmp_path):
+    header = HEADER.replace("1:2(1:1,1:1),1\nc:1:1:2:1:2", "1:1(4:1)")
+    trace = read_trace(prv(tmp_path, ["1:1:1:1:1:0:900:1"], ["1:2:1:1:2:0:900:1"], header=header))
+    assert names(trace) == ["init", "finalize"]
+    assert trace.events.times[1, END] == 900
+    assert any("calls no MPI" in note for note in trace.notes)
 
 
 def test_a_file_that_is_cut_off_is_told(tmp_path):

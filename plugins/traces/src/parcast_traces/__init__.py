@@ -9,9 +9,10 @@ from parcast import KindEntry, Lowering, Reader, hookimpl
 #: What packed files and traces of any suffix begin with, and the names of those in a folder.
 _ANY = (
     r"\A(?:\x1f\x8b|BZh\d|\xfd7zXZ|\x28\xb5\x2f\xfd|#Paraver|num_ranks|PARCAST1|.BOTF2"
+    r"|\x7f\x10\0{6}|\xff\xaa\xddDUMPI|MPI_\w+ entering at walltime |(?s:#.{0,400}?\nMPI_Init:)"
     r"|\s*\d+\s+(?:init|compute|send|recv)\b|(?:[\w./-]+\.(?:txt|tit|trace)\s+)+\Z"
     r'|\s*\{\s*"(?:schemaVersion|traceEvents)")'
-    r"|(?m:\.(?:trace|otf2|prv|tit|goal|et|json|txt)(?:\.(?:gz|bz2|xz|zst))?$)"
+    r"|(?m:\.(?:trace|otf2|prv|tit|goal|et|json|txt|bin)(?:\.(?:gz|bz2|xz|zst))?$)"
 )
 
 _JSON = (

@@ -8,6 +8,7 @@ say whose message a receive from any source got, nor which request a test comple
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -17,6 +18,14 @@ from parcast.errors import FileError, UnsupportedError, shorten
 from parcast_traces.readers.communicators import WORLD, Communicators, Name
 from parcast_traces.readers.rank_files import check_size, rank_files
 from parcast_traces.readers.text import lines, number, whole
+from parcast_traces.readers.wildcards import (
+    ANY,
+    Envelope,
+    Steps,
+    counted,
+    messages_of,
+    wildcard_notes,
+)
 from parcast_traces.trace.calls import ISENDS, ROOTED, SENDS
 from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.rank_recorder import RankRecorder
@@ -128,11 +137,26 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     comms.settle()
     recording = Recording(len(files), str(path))
     comms.record(recording)
+    envelopes = _messages(files, ranks) if any(handles.wild for handles in ranks) else []
     for recorder, file, handles in zip(recording.ranks, files, ranks, strict=True):
-        writer = _Writer(recorder, handles, min(starts))
+        got = deque(envelopes[recorder.rank]) if envelopes else None
+        writer = _Writer(recorder, handles, min(starts), got)
         for call in _calls(file):
             writer.write(call)
-    return recording.trace(tick=1e-6)
+    return recording.trace(tick=1e-6, notes=tuple(wildcard_notes(*counted(envelopes))))
+
+
+def _messages(files: Sequence[Path], ranks: Sequence[_Handles]) -> list[list[Envelope]]:
+    """Return whose messages the receives got that name no source or no tag."""
+    plans = [Steps(handles.rank) for handles in ranks]
+    for plan, file, handles in zip(plans, files, ranks, strict=True):
+        planner, last = _Writer(plan, handles, 0.0, None), None
+        for call in _calls(file):
+            plan.where, last = call.where, call.start if last is None else last
+            planner.worked += call.start - last
+            planner.write(call)
+            last = call.end
+    return messages_of([plan.steps for plan in plans])
 
 
 class _Handles:
@@ -143,12 +167,16 @@ class _Handles:
         self.world: str | None = None
         self.unclaimed: list[Name] = []
         self.names: dict[str, Name] = {}
+        self.wild = False  #: a receive names no source or no tag
 
     def learn(self, file: Path) -> Iterator[_Call]:
         """Yield the calls of the first way through a file, of which this learns what is made."""
         for call in _calls(file):
             if "comm" in call.arguments:
                 self._see(call)
+            asked = ("source", "rtag") if call.name == "sendrecv" else ("peer", "tag")
+            if call.name in ("recv", "irecv", "sendrecv"):
+                self.wild = self.wild or min(map(call.whole, asked)) < 0
             yield call
 
     def _see(self, call: _Call) -> None:
@@ -197,14 +225,23 @@ class _Handles:
 
 
 class _Writer:
-    """Records the calls of one rank."""
+    """Records the calls of one rank; ``got`` are messages from any source or of any tag.
 
-    def __init__(self, recorder: RankRecorder, handles: _Handles, origin: float) -> None:
-        self.recorder, self.handles, self.origin = recorder, handles, origin
+    For a plan times are what the rank has worked.
+    """
+
+    def __init__(
+        self, recorder: RankRecorder | Steps, handles: _Handles, origin: float,
+        got: deque[Envelope] | None,
+    ) -> None:  # fmt: skip
+        self.recorder, self.handles, self.origin, self.got = recorder, handles, origin, got
+        self.worked = 0.0
         self.open: set[int] = set()  #: where in memory the requests are
 
     def write(self, call: _Call) -> None:
         name, times = call.name, (call.start - self.origin, call.end - self.origin)
+        if isinstance(self.recorder, Steps):
+            times = (self.worked, self.worked)
         if name in ("comm_rank", "comm_size") or name not in _ARGUMENTS:
             self.recorder.local(name if name in ("init", "finalize") else "call", *times,
                                 site=name)  # fmt: skip
@@ -214,6 +251,8 @@ class _Writer:
             self._message(call, times)
         else:
             comm = self.handles.of(call)
+            if comm != WORLD and isinstance(self.recorder, Steps):
+                return  # a plan knows meetings of all ranks alone
             size = call.bytes() if "count" in call.arguments else 0
             root = self._peer(call, comm, call.whole("root")) if name in ROOTED else None
             self.recorder.collective(name, *times, size, comm, root)
@@ -235,25 +274,40 @@ class _Writer:
     def _peer(self, call: _Call, comm: Name, position: int) -> int:
         return self.handles.comms.peer(comm, position, call.where)
 
+    def _envelope(self, position: int, tag: int, comm: Name, where: str) -> Envelope:
+        """Return the rank and the tag of a message; None: nobody sent it, or it goes to nobody."""
+        if position >= 0 and tag >= 0:
+            return self.handles.comms.peer(comm, position, where), tag
+        if self.got is not None:
+            return self.got.popleft()
+        source = self.handles.comms.peer(comm, position, where) if position >= 0 else ANY
+        return source, tag if tag >= 0 else ANY
+
     def _message(self, call: _Call, times: tuple[float, float]) -> None:
         name, comm, position, tag = call.name, self.handles.of(call), call.whole("peer"), 0
         tag, request = call.whole("tag"), None
-        source, rtag = position, tag
-        if name == "sendrecv":
-            source, rtag = call.whole("source"), call.whole("rtag")
-        if position < 0 or source < 0 or min(tag, rtag) < 0:
-            raise UnsupportedError(
-                f"{call.where}: {name} names no peer or no tag, and liballprof does not say whose "
-                "message it was"
-            )
+        target, source = None, None
+        if name not in ("recv", "irecv") and position >= 0:
+            target = self._peer(call, comm, position)
+        if name in ("recv", "irecv"):
+            source = self._envelope(position, tag, comm, call.where)
+        elif name == "sendrecv":
+            asked = call.whole("source"), call.whole("rtag")
+            source = self._envelope(*asked, comm, call.where)
+        if target is None and source is None:  # MPI_PROC_NULL
+            self.recorder.local("call", *times, site=name)
+            return
         if "request" in call.arguments:
             request = call.whole("request")
             self.open.add(request)
-        peer, size = self._peer(call, comm, position), call.bytes()
-        if name == "sendrecv":
-            self.recorder.exchange(*times, peer, size, tag, self._peer(call, comm, source), rtag,
-                                   comm, call.bytes("rcount", "rtype"))  # fmt: skip
-        elif name in ("recv", "irecv"):
-            self.recorder.receive(name, *times, peer, tag, comm, size, request)
-        else:
-            self.recorder.send(name, *times, peer, size, tag, comm, request)
+        size = call.bytes()
+        if target is not None and source is not None:
+            self.recorder.exchange(*times, target, size, tag, *source, comm,
+                                   call.bytes("rcount", "rtype"))  # fmt: skip
+        elif source is not None:
+            size = call.bytes("rcount", "rtype") if name == "sendrecv" else size
+            self.recorder.receive("recv" if name == "sendrecv" else name, *times, *source, comm,
+                                  size, request=request)  # fmt: skip
+        elif target is not None:
+            self.recorder.send("send" if name == "sendrecv" else name, *times, target, size, tag,
+                               comm, request=request)  # fmt: skip

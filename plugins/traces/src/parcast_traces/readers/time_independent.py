@@ -15,9 +15,12 @@ from pathlib import Path
 from parcast.errors import FileError
 from parcast_traces.readers.actions import RECEIVES, Player
 from parcast_traces.readers.text import lines, whole
-from parcast_traces.readers.wildcards import Envelope, Steps, counted, messages_of
+from parcast_traces.readers.wildcards import Envelope, Steps, counted, messages_of, wildcard_notes
 from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.recording import Recording
+
+#: Who sends nothing.
+_NULL = "MPI_PROC_NULL, which SMPI's tracer writes in the same way"
 
 
 def read(path: Path, files: Sequence[Path] = ()) -> Trace:
@@ -53,7 +56,7 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     players = [Player(recorder, size) for recorder in recording.ranks]
     if wild:
         envelopes = _messages(files, size)
-        notes.update(dict.fromkeys(_wildcard_notes(*counted(envelopes))))
+        notes.update(dict.fromkeys(wildcard_notes(*counted(envelopes), _NULL)))
         for player, got in zip(players, envelopes, strict=True):
             player.envelopes = deque(got)
     for rank, words, where in _actions(files):
@@ -71,20 +74,6 @@ def _messages(files: Sequence[Path], size: int) -> list[list[Envelope]]:
         plans[rank].where = where
         players[rank].play(words, where)
     return messages_of([plan.steps for plan in plans])
-
-
-def _wildcard_notes(messages: int, nobody: int) -> Iterator[str]:
-    """Yield notes on receives that named no source or no tag."""
-    if messages:
-        yield (
-            f"{messages:,} receives from any source or of any tag take the message that is there "
-            "first where nothing but computation takes time; the format does not say which they got"
-        )
-    if nobody:
-        yield (
-            f"{nobody:,} receives that name no source find no message, and count as "
-            "MPI_PROC_NULL, which SMPI's tracer writes in the same way"
-        )
 
 
 def _actions(files: Iterable[Path]) -> Iterator[tuple[int, Sequence[str], str]]:

@@ -8,7 +8,7 @@ in which they were posted, messages of one source in theirs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -46,7 +46,7 @@ class Steps:
         self.rank, self.steps, self.where, self.line = rank, list[Step](), where, ""
         self.slept = 0.0
 
-    def local(self, *_: Any) -> None:
+    def local(self, *_: Any, **__: Any) -> None:
         """Nothing that another rank sees."""
 
     def sleep(self, _: float, seconds: float) -> None:
@@ -240,3 +240,14 @@ def counted(receives: Iterable[Sequence[Envelope]]) -> tuple[int, int]:
     return sum(envelope is not None for envelope in envelopes), sum(
         envelope is None for envelope in envelopes
     )
+
+
+def wildcard_notes(messages: int, nobody: int, null: str = "MPI_PROC_NULL") -> Iterator[str]:
+    """Yield notes on receives that named no source or no tag; ``null`` is who sends nothing."""
+    if messages:
+        yield (
+            f"{messages:,} receives from any source or of any tag take the message that is there "
+            "first where nothing but computation takes time; the format does not say which they got"
+        )
+    if nobody:
+        yield f"{nobody:,} receives that name no source find no message, and count as {null}"

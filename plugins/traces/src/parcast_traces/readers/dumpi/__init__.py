@@ -1,4 +1,4 @@
-"""Traces of SST's DUMPI, as `dumpi2ascii` prints them: a file for each rank.
+"""Traces of SST's DUMPI, binary or as `dumpi2ascii` prints them: a file for each rank.
 
 Format: sst-dumpi, ``dumpi/bin/dumpi2ascii-callbacks.c``: a line where a call begins, one for each
 argument, one where it returns. Requests are small numbers that are used again.
@@ -6,14 +6,15 @@ argument, one where it returns. Requests are small numbers that are used again.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from parcast.errors import UnsupportedError, shorten
-from parcast_traces.readers.communicators import WORLD, Communicators, Name
+from parcast.errors import UnsupportedError
+from parcast_traces.readers.communicators import Communicators, Name
+from parcast_traces.readers.dumpi.binary import MAGIC, File
 from parcast_traces.readers.dumpi.calls import Call, calls_of
+from parcast_traces.readers.dumpi.handles import MAKES, Handles, Types
 from parcast_traces.readers.rank_files import check_size, rank_files
 from parcast_traces.trace.calls import ALL, CALLS, ISENDS, ROOTED, SENDS
 from parcast_traces.trace.columns import Trace
@@ -21,20 +22,12 @@ from parcast_traces.trace.rank_recorder import RankRecorder
 from parcast_traces.trace.recording import Recording
 
 #: DUMPI's own numbers.
-_WORLD, _SELF, _ANY, _PROC_NULL = 2, 3, -1, -2
-
-#: Bytes of the types that MPI names.
-_SIZES = {
-    "CHAR": 1, "SIGNED_CHAR": 1, "UNSIGNED_CHAR": 1, "BYTE": 1, "PACKED": 1, "WCHAR": 4,
-    "SHORT": 2, "UNSIGNED_SHORT": 2, "INT": 4, "UNSIGNED": 4, "FLOAT": 4, "LONG": 8,
-    "UNSIGNED_LONG": 8, "DOUBLE": 8, "LONG_DOUBLE": 16, "LONG_LONG_INT": 8, "LONG_LONG": 8,
-    "UNSIGNED_LONG_LONG": 8, "FLOAT_INT": 8, "DOUBLE_INT": 12, "LONG_INT": 12, "SHORT_INT": 6,
-    "2INT": 8, "LONG_DOUBLE_INT": 20,
-}  # fmt: skip
+_WORLD, _ANY, _PROC_NULL = 2, -1, -2
 
 _COUNTS = ("sendcount", "count", "recvcount")
 _TYPES = ("sendtype", "datatype", "recvtype")
-_MAKES = {"comm_split": "oldcomm", "comm_dup": "oldcomm"}
+#: What each rank sends to every other, in bytes; a trace has their mean.
+_EACH = {"alltoallv": ("sendcounts", "sendtype"), "reduce_scatter": ("recvcounts", "datatype")}
 
 
 def read(path: Path, files: Sequence[Path] = ()) -> Trace:
@@ -53,8 +46,8 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     comms, requests_of = Communicators(len(files)), [_Requests() for _ in files]
     starts: list[int] = []
     for rank, file in enumerate(files):
-        handles = _Handles(rank, comms)
-        for position, call in enumerate(calls_of(file)):
+        handles = Handles(rank, comms, len(files))
+        for position, call in enumerate(_calls(file)):
             if not position:
                 starts.append(call.start)
             handles.follow(call)
@@ -66,49 +59,18 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     comms.record(recording)
     origin = min(starts, default=0)
     for recorder, file, requests in zip(recording.ranks, files, requests_of, strict=True):
-        writer = _Writer(recorder, _Handles(recorder.rank, comms, again=True), requests, origin)
-        for call in calls_of(file):
+        handles = Handles(recorder.rank, comms, len(files), again=True)
+        writer = _Writer(recorder, handles, requests, origin)
+        for call in _calls(file):
             writer.write(call)
     return recording.trace(tick=1e-9)
 
 
-class _Handles:
-    """A rank's numbers of communicators."""
-
-    def __init__(self, rank: int, comms: Communicators, *, again: bool = False) -> None:
-        self.rank, self.comms, self.again = rank, comms, again
-        self.names: dict[int, Name | None] = {_WORLD: WORLD}
-        self.splits: dict[Name, int] = {}
-
-    def follow(self, call: Call) -> None:
-        """Learn of communicators that a call makes."""
-        if call.name not in _MAKES:
-            return
-        parent = self.names.get(call.whole(_MAKES[call.name]))
-        if parent is None:
-            return
-        color, key = 0, self.rank
-        if call.name == "comm_split":
-            color, key = call.whole("color"), call.whole("key")
-        if self.again:
-            number = self.splits[parent] = self.splits.get(parent, -1) + 1
-            name = f"{parent}.{number}.{color}" if color >= 0 else None
-        else:
-            name = self.comms.add(self.rank, parent, color, key)
-        self.names[call.whole("newcomm")] = name
-
-    def of(self, call: Call) -> Name | None:
-        """Return the communicator of a call; None is that of this rank alone."""
-        number = call.whole("comm")
-        if number == _SELF:
-            return None
-        name = self.names.get(number)
-        if name is None:
-            raise UnsupportedError(
-                f"{call.where}: communicator {number} was made neither by MPI_Comm_split nor by "
-                "MPI_Comm_dup, so nothing says who is in it"
-            )
-        return name
+def _calls(file: Path) -> Iterator[Call]:
+    """Yield the calls of a rank, text or binary."""
+    with file.open("rb") as opened:
+        binary = opened.read(len(MAGIC)) == MAGIC
+    return File(file).calls() if binary else calls_of(file)
 
 
 class _Requests:
@@ -138,14 +100,15 @@ class _Writer:
     """Records the calls of one rank."""
 
     def __init__(
-        self, recorder: RankRecorder, handles: _Handles, requests: _Requests, origin: int
+        self, recorder: RankRecorder, handles: Handles, requests: _Requests, origin: int
     ) -> None:
         self.recorder, self.handles, self.requests = recorder, handles, requests
-        self.origin, self.posted = origin, 0
+        self.origin, self.posted, self.types = origin, 0, Types()
         self.open: set[int] = set()
 
     def write(self, call: Call) -> None:
         self.handles.follow(call)
+        self.types.follow(call)
         name, times = call.name, (call.start - self.origin, call.end - self.origin)
         if name.startswith(("wait", "test")) and name in CALLS:
             requests = call.requests()
@@ -165,15 +128,18 @@ class _Writer:
             self._receive(call, times)
         elif name == "sendrecv":
             self._exchange(call, times)
-        elif CALLS.get(name, 0) >= ALL and name not in _MAKES:
+        elif CALLS.get(name, 0) >= ALL and name not in MAKES:
             self._collective(call, times)
-        elif name in _MAKES:
-            comm = self.handles.names.get(call.whole(_MAKES[name]))
+        elif name in MAKES:
+            comm = self.handles.names.get(call.whole(MAKES[name]))
+            name = name if name in CALLS else "comm_create"
             if comm is not None:
                 self.recorder.collective(name, *times, 0, comm)
         elif name.startswith(("win_", "put", "get_acc", "accumulate", "start", "recv_init")):
             raise UnsupportedError(f"{call.where}: MPI_{name.capitalize()} is not read from DUMPI")
         else:
+            if name == "comm_rank":
+                self.handles.check_rank(call)
             self.recorder.local(name if name in ("init", "finalize") else "call", *times,
                                 site=name)  # fmt: skip
 
@@ -181,11 +147,7 @@ class _Writer:
         return self.handles.comms.peer(comm, position, call.where)
 
     def _size(self, call: Call, count: str, kind: str) -> int:
-        text = call.text(kind)
-        match = re.search(r"\(MPI_(\w+)\)", text)
-        if not match or match[1] not in _SIZES:
-            raise UnsupportedError(f"{call.where}: the size of type {shorten(text)} is not known")
-        return call.whole(count) * _SIZES[match[1]]
+        return call.whole(count) * self.types.width(call, kind)
 
     def _alone(self, call: Call, times: tuple[int, int]) -> None:
         """Record a call of this rank alone."""
@@ -258,7 +220,11 @@ class _Writer:
             return self._alone(call, times)
         count = next((name for name in _COUNTS if name in call.fields), None)
         kind = next((name for name in _TYPES if name in call.fields), None)
-        if count is not None and kind is not None:
+        if call.name in _EACH:
+            counts, each = _EACH[call.name]
+            amounts = call.several(counts)
+            size = sum(amounts) * self.types.width(call, each) // max(1, len(amounts))
+        elif count is not None and kind is not None:
             size = self._size(call, count, kind)
         root = self._peer(call, comm, call.whole("root")) if call.name in ROOTED else None
         request: Any = self._open_request(call) if "request" in call.fields else None

@@ -78,6 +78,11 @@ def _names(records: Records) -> Mapping[int, int | str]:
 
 
 def _notes(records: Records) -> Iterator[str]:
+    if records.applications > 1:
+        yield (f"of {records.applications} applications only number {records.application} calls "
+               "MPI; what is of the others is left out")  # fmt: skip
+    if not any(records.calls):
+        yield "its one rank calls no MPI: it computes from the beginning to the end, on all threads"
     if count := sum(len(threads) > 1 for threads in records.threads):
         yield (f"of {count} ranks several threads call MPI, one after the other; they are merged "
                "into their rank")  # fmt: skip

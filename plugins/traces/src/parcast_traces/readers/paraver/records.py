@@ -19,8 +19,10 @@ from parcast_traces.readers.text import lines
 
 _HEADER = re.compile(
     r"#Paraver \([^)]*\):(?P<length>\d{1,15})(?:_(?P<unit>[a-z]+))?:\d+(?:\([^)]*\))?:"
-    r"(?P<applications>\d+):(?P<tasks>\d+)\((?P<threads>[\d:,]*)\)"
+    r"(?P<applications>\d{1,4}):(?P<lists>.*)"
 )
+#: Of an application: how many tasks, of each its threads and its node, how many communicators.
+_APPLICATION = re.compile(r"(?P<tasks>\d+)\((?P<threads>[\d:,]*)\)(?:,\d+(?![\d(]))?(?:[:,]|$)")
 _UNITS = {None: 1e-6, "us": 1e-6, "ns": 1e-9, "ms": 1e-3}
 _CODE = (c.FUNCTION, c.CALLER, c.LINE)
 _READ_TYPES = {
@@ -53,6 +55,8 @@ class Records:
 
     path: Path
     size: int
+    application: int  #: the one that calls MPI, from 1 on
+    applications: int
     tick: float  #: seconds
     length: int  #: of the run, in ticks
     labels: Mapping[tuple[int, int], str]  #: of calls and of the code, from the ``.pcf``
@@ -104,8 +108,9 @@ class Records:
 
     def _rank(self, line: int, parts: Sequence[str]) -> int:
         """Return the rank of cpu, application, task and thread."""
-        if self._whole(line, parts[1]) != 1:
-            raise UnsupportedError(f"{self.path}:{line}: there is more than one application")
+        if self._whole(line, parts[1]) != self.application:
+            raise UnsupportedError(f"{self.path}:{line}: applications {self.application} and "
+                                   f"{parts[1]} both call MPI, and a trace is of one")  # fmt: skip
         rank = self._whole(line, parts[2]) - 1
         if not 0 <= rank < self.size:
             raise self.wrong(line, f"task {parts[2]} is none of 1 to {self.size}")
@@ -114,10 +119,14 @@ class Records:
     def _communicator(self, line: int, parts: Sequence[str]) -> None:
         if len(parts) < 4:
             raise self.wrong(line, "a communicator is c:application:number:size:tasks")
+        if self._whole(line, parts[1]) != self.application:
+            return
         number = self._whole(line, parts[2])
         members = [self._whole(line, task) - 1 for task in parts[4:]]
         if len(members) != self._whole(line, parts[3]) or len(set(members)) < len(members):
             raise self.wrong(line, f"communicator {number} has not {shorten(parts[3])} members")
+        if self.applications > 1:  # a number beyond is a task of another
+            members = [member for member in members if member < self.size]
         if not all(0 <= member < self.size for member in members):
             raise self.wrong(line, f"communicator {number} has a task beyond 1 to {self.size}")
         self.members[number] = members
@@ -173,7 +182,8 @@ class Records:
 
     def _end(self, line: int, rank: int, time: int) -> None:
         if rank not in self._open:
-            raise self.wrong(line, f"rank {rank} ends a call that it did not begin")
+            raise self.wrong(line, f"rank {rank} ends a call that it did not begin; is this a "
+                             "part of a longer trace? Give the whole")  # fmt: skip
         call, _ = self._open.pop(rank)
         if time < call.start:
             raise TraceError("negative_duration", f"{self.place(rank)} ({call.name}): it ends "
@@ -200,7 +210,8 @@ class Records:
     def _describe(self, line: int, rank: int, kind: int, value: int) -> None:
         """Keep what is said of the collective that has begun."""
         if rank not in self._open:
-            raise self.wrong(line, f"rank {rank} says of a collective what it is, and is in none")
+            raise self.wrong(line, f"rank {rank} says of a collective what it is, and is in "
+                             "none; is this a part of a longer trace? Give the whole")  # fmt: skip
         call, _ = self._open[rank]
         if kind == c.COMMUNICATOR:
             call.comm = value
@@ -241,16 +252,19 @@ def read_records(path: Path) -> Records:
     header = _HEADER.match(text)
     if header is None:
         raise FileError(f"{path}:1: it does not begin as a trace of Paraver does: #Paraver (date)")
-    size = header["threads"].count(",") + 1
-    if header["tasks"] != str(size) or header["unit"] not in _UNITS:
-        raise FileError(f"{path}:1: its header has {header['tasks']} tasks and lists {size}, or "
-                        "times in an unknown unit")  # fmt: skip
-    if header["applications"] != "1":
-        raise UnsupportedError(f"{path}:1: it has {header['applications']} applications, and one "
-                               "run is asked about")  # fmt: skip
+    if header["unit"] not in _UNITS:
+        raise FileError(f"{path}:1: its times have no known unit: {header['unit']}")
+    sizes, application = _sizes(path, header), 1
+    if len(sizes) > 1:
+        application = _calling(path)
+    if application > len(sizes):
+        raise FileError(f"{path}: an event is of application {application} of {len(sizes)}")
+    size = sizes[application - 1]
     records = Records(
         path,
         size,
+        application,
+        len(sizes),
         _UNITS[header["unit"]],
         int(header["length"]),
         _labels(path.with_suffix(".pcf")),
@@ -259,10 +273,35 @@ def read_records(path: Path) -> Records:
     line = 1
     for line, text in numbered_lines:
         records.take(line, text)
-    if line > 1 + len(records.members) and not any(records.calls):
+    if line > 1 + len(records.members) and not any(records.calls) and (size > 1 or len(sizes) > 1):
         raise FileError(f"{path}: its {line:,} lines have no call of MPI; is it cut off?")
     records.finish()
     return records
+
+
+def _sizes(path: Path, header: re.Match[str]) -> list[int]:
+    """Return how many tasks each application has."""
+    sizes, lists, at = list[int](), header["lists"], 0
+    while len(sizes) < int(header["applications"]):
+        match = _APPLICATION.match(lists, at)
+        if match is None or match["tasks"] != str(match["threads"].count(",") + 1):
+            stated = "no" if match is None else match["tasks"]
+            count = 0 if match is None else match["threads"].count(",") + 1
+            raise FileError(f"{path}:1: its header has {stated} tasks of application "
+                            f"{len(sizes) + 1}, and lists {count}")  # fmt: skip
+        sizes.append(int(match["tasks"]))
+        at = match.end()
+    return sizes
+
+
+def _calling(path: Path) -> int:
+    """Return the application of the first call of MPI; 1 if there is none."""
+    types = {str(kind) for kind in c.TYPES}
+    for _, text in lines(path):
+        parts = text.split(":") if text.startswith(_EVENT) else []
+        if types.intersection(parts[6::2]) and parts[2].isdigit():
+            return max(1, int(parts[2][:9]))
+    return 1
 
 
 def _labels(path: Path) -> Mapping[tuple[int, int], str]:
