@@ -13,7 +13,7 @@ from pathlib import Path
 from parcast.errors import FileError, shorten
 from parcast_traces.readers.goal_binary import MAGIC
 from parcast_traces.readers.goal_binary import schedule as binary_schedule
-from parcast_traces.readers.playing import trace_of
+from parcast_traces.readers.playing import Playing, is_wild, trace_of
 from parcast_traces.readers.portals import ANYS, Operation, add_messages, parsed
 from parcast_traces.readers.schedules import ANY, Schedule, Step
 from parcast_traces.readers.text import lines
@@ -50,7 +50,15 @@ def read(path: Path) -> Trace:
     UnsupportedError
         If steps require each other in a cycle, or nobody sends what a rank receives.
     """
-    return trace_of(schedule(path))
+    if _begins(path, MAGIC):
+        return trace_of(binary_schedule(path))
+    _check_size(path)
+    streamed = _Streamed(path)
+    for where, text in _statements(path):
+        streamed.take(where, text)
+        if streamed.asks_for_all:
+            return trace_of(schedule(path))
+    return streamed.trace()
 
 
 def schedule(path: Path) -> Schedule:
@@ -63,15 +71,19 @@ def schedule(path: Path) -> Schedule:
     UnsupportedError
         If an operation of Portals is none that sends and receives can tell.
     """
-    if path.is_file() and path.stat().st_size > _MOST_BYTES:
-        raise FileError(f"{path} has {path.stat().st_size >> 20:,} MiB; a schedule has up to "
-                        f"{_MOST_BYTES >> 20}")  # fmt: skip
+    _check_size(path)
     if _begins(path, MAGIC):
         return binary_schedule(path)
     parser = _Parser(path)
     for where, text in _statements(path):
         parser.take(where, text)
     return parser.whole()
+
+
+def _check_size(path: Path) -> None:
+    if path.is_file() and path.stat().st_size > _MOST_BYTES:
+        raise FileError(f"{path} has {path.stat().st_size >> 20:,} MiB; a schedule has up to "
+                        f"{_MOST_BYTES >> 20}")  # fmt: skip
 
 
 def _begins(path: Path, mark: bytes) -> bool:
@@ -193,6 +205,15 @@ class _Parser:
         self.open, self.labels, self.orders = None, {}, []
 
     def whole(self) -> Schedule:
+        """Return all that was read."""
+        notes = self.notes()
+        ranks = tuple(self.ranks.get(rank, []) for rank in range(self.size))
+        return Schedule(
+            str(self.path), ranks, notes=(*notes, *add_messages(ranks, self.operations))
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what is to be said of the ranks that were read, or refuse a part of a schedule."""
         if not self.size:
             raise FileError(f"{self.path} is empty; a schedule begins with num_ranks")
         if self.open is not None:
@@ -205,6 +226,30 @@ class _Parser:
             raise FileError(f"{self.path}: {idle:,} of {self.size:,} ranks have no steps; is it "
                             "cut off?")  # fmt: skip
         note = f"{idle:,} of {self.size:,} ranks have no steps in the schedule, and do nothing"
-        ranks = tuple(self.ranks.get(rank, []) for rank in range(self.size))
-        notes = (*([note] if idle else ()), *add_messages(ranks, self.operations))
-        return Schedule(str(self.path), ranks, notes=notes)
+        return (note,) if idle else ()
+
+
+class _Streamed(_Parser):
+    """A schedule that becomes a trace rank by rank, so that one rank's steps are held at a time."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.playing: Playing | None = None
+        self.asks_for_all = False  #: what a rank does depends on the others
+
+    def _close(self) -> None:
+        super()._close()
+        steps = self.ranks[self.rank]
+        self.asks_for_all = bool(self.operations) or any(
+            is_wild(step) for step in steps if step.kind == "recv"
+        )
+        if self.playing is None:
+            self.playing = Playing(self.size, str(self.path))
+        if not self.asks_for_all:
+            self.playing.play(self.rank, steps)
+            self.ranks[self.rank] = []
+
+    def trace(self) -> Trace:
+        """Return the trace."""
+        notes = self.notes()
+        return (self.playing or Playing(self.size, str(self.path))).trace(notes)

@@ -26,26 +26,42 @@ def trace_of(schedule: Schedule) -> Trace:
     UnsupportedError
         If steps require each other in a cycle, or a receive gets no message.
     """
-    recording = Recording(len(schedule.ranks), schedule.where)
+    playing = Playing(len(schedule.ranks), schedule.where)
     for name, members in schedule.groups.items():
-        recording.communicator(name, members)
-    notes = [
-        *schedule.notes,
-        "a rank starts what is ready before it waits, in the order of the file",
-    ]
-    envelopes = _messages(schedule) if any(map(_wild, _receives(schedule))) else []
+        playing.recording.communicator(name, members)
+    notes = list(schedule.notes)
+    envelopes = _messages(schedule) if any(map(is_wild, _receives(schedule))) else []
     if count := sum(map(len, envelopes)):
         notes.append(f"{count:,} receives from any source or of any tag take the message that is "
                      "there first where nothing but computation takes time")  # fmt: skip
-    several = False
-    for recorder, steps in zip(recording.ranks, schedule.ranks, strict=True):
+    for rank, steps in enumerate(schedule.ranks):
+        playing.play(rank, steps, envelopes[rank] if envelopes else ())
+    return playing.trace(notes)
+
+
+class Playing:
+    """Schedules of ranks that become a trace one after the other, in any order."""
+
+    def __init__(self, size: int, where: str) -> None:
+        self.recording, self.where, self.several = Recording(size, where), where, False
+        self.left = dict.fromkeys(range(size))  #: ranks that nothing is said of as yet
+
+    def play(self, rank: int, steps: list[Step], envelopes: Iterable[Envelope] = ()) -> None:
+        """Record the steps of a rank, and the messages of its receives that may be of any."""
         streams = _are_several(steps)
-        several = several or streams
-        got = iter(envelopes[recorder.rank] if envelopes else ())
-        (_Streams if streams else _Order)(recorder, steps, schedule.where, got).play()
-    if several:
-        notes.append("streams of a rank compute at the same time; none computes while it waits")
-    return recording.trace(timed=False, tick=1e-9, notes=tuple(notes))
+        self.several = self.several or streams
+        recorder = self.recording.ranks[rank]
+        (_Streams if streams else _Order)(recorder, steps, self.where, iter(envelopes)).play()
+        del self.left[rank]
+
+    def trace(self, notes: Iterable[str]) -> Trace:
+        """Return the trace, in which ranks that are left do nothing."""
+        for rank in list(self.left):
+            self.play(rank, [])
+        notes = [*notes, "a rank starts what is ready before it waits, in the order of the file"]
+        if self.several:
+            notes.append("streams of a rank compute at the same time; none computes while it waits")
+        return self.recording.trace(timed=False, tick=1e-9, notes=tuple(notes))
 
 
 def _are_several(steps: Sequence[Step]) -> bool:
@@ -57,7 +73,8 @@ def _receives(schedule: Schedule) -> Iterator[Step]:
     return (step for steps in schedule.ranks for step in steps if step.kind == "recv")
 
 
-def _wild(step: Step) -> bool:
+def is_wild(step: Step) -> bool:
+    """Return whether a receive names no source or no tag."""
     return ANY in (step.peer, step.tag)
 
 
@@ -157,7 +174,7 @@ class _Order:
 
     def _envelope(self, step: Step) -> tuple[int, int]:
         """Return the source and the tag of the message that a receive gets."""
-        if self.got is None or not _wild(step):
+        if self.got is None or not is_wild(step):
             return step.peer, step.tag
         envelope = next(self.got)
         if envelope is None:
