@@ -240,14 +240,22 @@ class _Streamed(_Parser):
     def _close(self) -> None:
         super()._close()
         steps = self.ranks[self.rank]
-        self.asks_for_all = bool(self.operations) or any(
-            is_wild(step) for step in steps if step.kind == "recv"
+        self.asks_for_all = (
+            self._is_short()
+            or bool(self.operations)
+            or any(is_wild(step) for step in steps if step.kind == "recv")
         )
-        if self.playing is None:
-            self.playing = Playing(self.size, str(self.path))
         if not self.asks_for_all:
+            if self.playing is None:
+                self.playing = Playing(self.size, str(self.path))
             self.playing.play(self.rank, steps)
             self.ranks[self.rank] = []
+
+    def _is_short(self) -> bool:
+        """Return whether the file has too few bytes to name as many ranks as it says it has."""
+        if self.playing is not None or not self.path.is_file():
+            return False
+        return self.size > _MOST_IDLE + self.path.stat().st_size // len("rank 0{}")
 
     def trace(self) -> Trace:
         """Return the trace."""
