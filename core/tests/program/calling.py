@@ -13,6 +13,10 @@ from parcast.quantities.expressions import FUNCTIONS
 SITE = Site("called")
 
 
+class AnySource(int):
+    """ANY as a program writes it: equal to a number, and yet no number that it calculates."""
+
+
 def call(source: str, size: int, **parameters) -> Unrolled:
     """Return the operations of every rank, as Python's own execution of ``source`` gives them."""
     lists = [call_rank(source, rank, size, **parameters) for rank in range(size)]
@@ -24,7 +28,7 @@ def call_rank(source: str, rank: int, size: int, **parameters) -> list[Operation
     open_requests: list[int] = []
     names = {name: function for name, (_, _, function) in FUNCTIONS.items()}
     names |= {name: _stub(name, listed, open_requests) for name in OPERATIONS}
-    names |= {"ANY": ANY, "math": math}
+    names |= {"ANY": AnySource(ANY), "math": math}
     exec(compile(source, "called.py", "exec"), names)
     names["program"](rank, size, **parameters)
     assert not open_requests, "requests never waited for"

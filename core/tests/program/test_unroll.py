@@ -5,7 +5,7 @@ import random
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import FormulaError, InvalidPointError
@@ -13,7 +13,7 @@ from parcast.program import OPERATIONS
 from parcast.program.reader import read_source
 from parcast.program.unroll.unrolling import MOST_STEPS, unroll
 
-from .calling import call
+from .calling import AnySource, call
 from .random_programs import random_source
 
 
@@ -77,9 +77,8 @@ def checked(operation, size):
         value = arguments.get(argument.name)
         match argument.takes:
             case "rank":
-                any_source = operation.op == "recv" and value == -1
                 assert isinstance(value, int)
-                assert any_source or 0 <= value < size
+                assert isinstance(value, AnySource) or 0 <= value < size
             case "whole":
                 assert isinstance(value, int)
                 assert 0 <= value < 2**63
@@ -123,6 +122,7 @@ def compare_with_calling(source, size):
 
 @settings(deadline=None, max_examples=150)
 @given(st.integers(0, 2**32), st.integers(1, 7))
+@example(238339, 1)  # a source of -1 that is no ANY
 def test_every_rank_has_the_operations_that_calling_the_program_gives(seed, size):
     compare_with_calling(random_source(random.Random(seed)), size)
 
