@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from parcast.testing import cases, first_seed
+
 #: Files with a test of many seconds, most of them those that first compile a family's kernels.
 LONG = frozenset({
     "core/tests/study/test_killed.py",
@@ -38,7 +40,12 @@ LONG = frozenset({
 os.environ.pop("COLUMNS", None)
 
 # Examples differ widely in cost, and the host may be busy
-settings.register_profile("parcast", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "parcast",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=cases(40),
+)
 settings.load_profile("parcast")
 
 # As many tests run at once as there are cores: a second thread of each would wait for a core.
@@ -54,8 +61,6 @@ if sys.dont_write_bytecode:
 
 def pytest_configure() -> None:
     """Give every process of this run the same cases by chance, past midnight too."""
-    from parcast.testing import first_seed
-
     os.environ.setdefault("PARCAST_SEED", str(first_seed()))
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from parcast.testing import cases, first_seed, seeding, seeds
+from parcast.testing import cases, first_seed, seeding, seeds, turn
 
 
 def test_a_seed_that_is_asked_is_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,6 +20,17 @@ def test_a_night_has_as_many_times_more_cases_as_it_asks(monkeypatch: pytest.Mon
     assert cases(7) == 7
     monkeypatch.setenv("PARCAST_CASES", "30")
     assert cases(7) == 210
+
+
+def test_every_item_has_its_day_and_a_night_has_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PARCAST_CASES", raising=False)
+    days = []
+    for day in range(3):
+        monkeypatch.setenv("PARCAST_SEED", str(100_000 * (2000 + day)))
+        days += turn("abcdefg", 3)
+    assert sorted(days) == list("abcdefg")
+    monkeypatch.setenv("PARCAST_CASES", "30")
+    assert turn("abcdefg", 3) == list("abcdefg")
 
 
 def test_two_days_share_no_seed_of_a_night(monkeypatch: pytest.MonkeyPatch) -> None:

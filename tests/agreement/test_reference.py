@@ -40,13 +40,13 @@ def random_programs(count: int, **options) -> Iterator[RandomProgram]:
 
 @pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])
 @pytest.mark.parametrize("contention", CONTENTION)
-def test_both_evaluators_agree_on_every_end_and_part(contention, eager):
-    for made in random_programs(350, contention=contention, eager=eager):
+def test_both_evaluators_agree_on_every_end_and_part(contention, eager, programs):
+    for made in random_programs(programs, contention=contention, eager=eager):
         assert_agree(made)
 
 
-def test_both_evaluators_agree_on_wildcards():
-    for made in random_programs(250, wildcards=True):
+def test_both_evaluators_agree_on_wildcards(programs):
+    for made in random_programs(programs, wildcards=True):
         assert_agree(made)
 
 
@@ -110,8 +110,8 @@ def assert_agree(made: RandomProgram) -> None:
     assert sum(swept.mean_parts.values()) == pytest.approx(swept.time, rel=1e-12)
 
 
-def test_parts_sum_to_the_time_exactly_with_fractions_that_are_not_dyadic():
-    for made in random_programs(60):
+def test_parts_sum_to_the_time_exactly_with_fractions_that_are_not_dyadic(programs):
+    for made in random_programs(programs // 3):
         exact = in_fractions(made.costs, Fraction(1, 3))
         unrolled = in_whole_numbers(made.expanded)
         swept = by_sweep(unrolled, exact)
@@ -120,8 +120,8 @@ def test_parts_sum_to_the_time_exactly_with_fractions_that_are_not_dyadic():
         assert isinstance(swept.time, Fraction | int)
 
 
-def test_row_5_one_process_takes_the_sum_of_what_it_does():
-    for made in random_programs(80, size=1, without=["start", "shifts"]):
+def test_row_5_one_process_takes_the_sum_of_what_it_does(programs):
+    for made in random_programs(programs // 2, size=1, without=["start", "shifts"]):
         operations, costs = made.expanded.rank(0), made.costs
         alone = by_sweep(made.expanded, costs)
         assert alone.time == sum(seconds_alone(one, costs) for one in operations), made.source
@@ -141,8 +141,8 @@ def seconds_alone(operation: Operation, costs: Costs) -> float:
     return 0
 
 
-def test_row_6_contention_is_never_faster():
-    for made in random_programs(200, without=DISKS):
+def test_row_6_contention_is_never_faster(programs):
+    for made in random_programs(programs, without=DISKS):
         free = times(made, contention="none")
         for contention in ("endpoint", "bus"):
             slower = times(made, contention=contention)
@@ -158,8 +158,8 @@ def no_later(first: Reference, second: Reference) -> bool:
 
 
 @pytest.mark.parametrize("contention", CONTENTION)
-def test_row_8_all_times_scaled_scale_the_answer(contention):
-    for made in random_programs(60, contention=contention, wildcards=True):
+def test_row_8_all_times_scaled_scale_the_answer(contention, programs):
+    for made in random_programs(programs // 3, contention=contention, wildcards=True):
         plain, slow = (
             by_sweep(made.expanded, made.costs),
             by_sweep(longer(made).expanded, slowed(made)),
@@ -187,8 +187,8 @@ def slowed(made: RandomProgram) -> Costs:
     return attrs.evolve(costs, placement=placement, **longer)
 
 
-def test_row_9_faster_is_never_slower_without_contention():
-    for made in random_programs(120, contention="none", without=DISKS):
+def test_row_9_faster_is_never_slower_without_contention(programs):
+    for made in random_programs(programs // 2, contention="none", without=DISKS):
         costs = made.costs
         plain = times(made)
         faster = [
@@ -202,8 +202,8 @@ def test_row_9_faster_is_never_slower_without_contention():
             assert no_later(times(made, **change), plain), (change, made.source)
 
 
-def test_row_11_waiting_for_receives_is_never_faster_without_contention():
-    for made in random_programs(150, contention="none", without=DISKS):
+def test_row_11_waiting_for_receives_is_never_faster_without_contention(programs):
+    for made in random_programs(programs // 2, contention="none", without=DISKS):
         found = [times(made, eager_limit=limit) for limit in (np.inf, 512, -1)]
         assert all(map(no_later, found, found[1:])), made.source
 
@@ -270,8 +270,8 @@ def collective(named: str, p: int) -> float:
     return by_sweep(expanded, costs).time
 
 
-def test_row_16_relabelled_processes_take_their_times_along_without_contention():
-    for made in random_programs(80, contention="none", without=DISKS):
+def test_row_16_relabelled_processes_take_their_times_along_without_contention(programs):
+    for made in random_programs(programs // 2, contention="none", without=DISKS):
         order = Random(made.seed).sample(range(made.size), made.size)  # rank -> its new label
         plain, moved = by_sweep(made.expanded, made.costs), relabelled(made, order)
         assert [moved.ends[order[rank]] for rank in range(made.size)] == list(plain.ends)
@@ -292,8 +292,8 @@ def relabelled(made: RandomProgram, order: list[int]) -> Reference:
 
 
 @pytest.mark.parametrize("contention", CONTENTION)
-def test_row_16_split_computation_and_operations_of_no_time_change_nothing(contention):
-    for made in random_programs(60, contention=contention, wildcards=True):
+def test_row_16_split_computation_and_operations_of_no_time_change_nothing(contention, programs):
+    for made in random_programs(programs // 3, contention=contention, wildcards=True):
         lists = [rewritten(listed) for listed in made.expanded.by_rank()]
         program = Unrolled.of_ranks(lists, made.expanded.sites)
         assert by_sweep(program, made.costs) == by_sweep(made.expanded, made.costs), made.source
@@ -346,8 +346,8 @@ def one_write_each(random: Random, layout: str) -> tuple[Unrolled, Costs]:
     return Unrolled.of_ranks(lists, (Site("written"),)), costs
 
 
-def test_row_19_the_blocks_hold_what_the_ranks_do():
-    for made in random_programs(100):
+def test_row_19_the_blocks_hold_what_the_ranks_do(programs):
+    for made in random_programs(programs // 2):
         unrolled = made.unrolled
         listed = unrolled.by_rank()
         assert listed == [unrolled.rank(rank) for rank in range(made.size)]

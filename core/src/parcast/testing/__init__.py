@@ -22,7 +22,7 @@ from parcast.testing.imports import deep_imports
 from parcast.testing.plugin import HEAVY, check_plugin
 from parcast.testing.programs import FEATURES, RandomProgram, random_program
 from parcast.testing.queries import STANDARD_PHASES, UNIT_MACHINE, standard_queries
-from parcast.testing.seeding import cases, first_seed, seeds
+from parcast.testing.seeding import cases, first_seed, seeds, turn
 from parcast.testing.shipped import check_dataset, check_machine, check_workload
 from parcast.testing.solver import check_family, check_solver
 from parcast.testing.threads import check_threads
@@ -49,4 +49,5 @@ __all__ = [
     "random_program",
     "seeds",
     "standard_queries",
+    "turn",
 ]

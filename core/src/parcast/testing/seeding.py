@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from datetime import date, datetime
+from typing import TypeVar
 
 #: The first seeds of two days are so far apart: more cases than a night has.
 _OF_A_DAY = 100_000
 _EPOCH = date(2020, 1, 1)
+
+Item = TypeVar("Item")
 
 
 def first_seed() -> int:
@@ -22,6 +26,17 @@ def seeds(count: int) -> range:
     A test that fails is repeated with the ``PARCAST_SEED`` it had.
     """
     return range(first_seed(), first_seed() + count)
+
+
+def turn(items: Iterable[Item], of: int) -> list[Item]:
+    """Return every ``of``-th item, others every day, and all where ``PARCAST_CASES`` is set.
+
+    Combinations are many and alike: each has its day, and a night has all.
+    """
+    every = list(items)
+    if os.environ.get("PARCAST_CASES"):
+        return every
+    return every[first_seed() // _OF_A_DAY % of :: of]
 
 
 def cases(count: int) -> int:
