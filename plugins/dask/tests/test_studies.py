@@ -74,7 +74,10 @@ def test_a_point_that_ends_each_worker_is_a_row_that_says_so(registry, cluster):
     assert "KilledWorker" in results.rows[2].message
 
 
-def test_a_scheduler_that_ends_is_told_and_what_is_done_is_kept(registry, cluster, tmp_path):
+def test_a_scheduler_that_ends_is_told_and_what_is_done_is_kept(
+    registry, cluster, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("parcast_dask.connecting._SECONDS", 1.0)
     found = cluster(1, PARCAST_SECONDS="0.01")
     counted = []
 
