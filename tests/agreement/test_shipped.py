@@ -9,7 +9,7 @@ from parcast import Query, Registry, Row
 from parcast.model.costs import Costs
 from parcast.model.machine import Machine
 from parcast.program.matching.prepare import matched_program
-from parcast.testing import Reference, by_sweep
+from parcast.testing import Reference, by_sweep, turn
 
 REGISTRY = Registry()
 PROGRAMS = [
@@ -59,8 +59,7 @@ def agree(row: Row, reference: Reference, p: int) -> bool:
     return found == (known[: len(found)] if exact else pytest.approx(known[: len(found)], 1e-13))
 
 
-@pytest.mark.parametrize("p", SIZES)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "p"), turn([(name, p) for name in PROGRAMS for p in SIZES], 2))
 def test_families_answer_a_shipped_program_as_the_reference_does(name, p):
     rows, reference = answers(name, dyadic("cluster"), p, d=p)
     for solver in EQUAL:

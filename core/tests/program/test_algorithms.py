@@ -15,6 +15,7 @@ from parcast.program.matching.collectives import ALGORITHMS, Algorithms, algorit
 from parcast.program.matching.collectives.libraries import LIBRARIES, mpich, openmpi
 from parcast.program.matching.deadlock import match_unrolled
 from parcast.program.matching.expansion import expand
+from parcast.testing import turn
 
 from .plain_collectives import PLAIN, before, blocks_of, holds
 from .plain_processes import run
@@ -51,7 +52,7 @@ def listed(unrolled):
 
 @pytest.mark.parametrize(("op", "name"), PLAIN, ids=lambda text: text)
 def test_every_process_ends_with_what_the_collective_promises_by_the_same_messages(op, name):
-    for size in range(1, 34):
+    for size in turn(range(1, 34), 2):
         for root in roots(op, size):
             whole = 0.0 if op == "barrier" else WHOLE
             block = whole / blocks_of(op, name, size)
@@ -170,7 +171,7 @@ def test_times_where_processes_stand_for_others_are_those_of_the_page(size):
 @pytest.mark.parametrize("text", [*LIBRARIES, *(f"{op} {name}" for op, name in NAMED)])
 def test_a_collective_has_no_deadlock_where_every_message_waits_for_its_receive(text):
     for op in ALGORITHMS if text in LIBRARIES else [text.split()[0]]:
-        for size in (*range(1, 18), 33):
+        for size in turn((*range(1, 18), 33), 2):
             for root in roots(op, size):
                 native = program(size, collective(op, size, bytes_=4096, root=root))
                 chosen = _in_levels(algorithms(text), size)

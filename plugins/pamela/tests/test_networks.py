@@ -10,7 +10,7 @@ from parcast.cli import main
 from parcast.model import WHOLE_NETWORK, Costs
 from parcast.program.matching import matched_program
 from parcast.program.reader import read_source
-from parcast.testing import by_sweep
+from parcast.testing import by_sweep, turn
 from parcast_pamela.compilation.compiler import Compiled
 from parcast_pamela.language.errors import ModelValueError
 from parcast_pamela.programs.links import link_seconds
@@ -81,17 +81,19 @@ def test_ports_of_a_star_are_closed_in_p(source, network, formula):
     assert not in_numbers(found)
 
 
-@pytest.mark.parametrize("source", [EXCHANGE, SHIFT, BACK])
+TOPOLOGIES = [
+    (None, 4),
+    ({"kind": "star"}, 8),
+    (TAPERED, 1),
+    ({**TAPERED, "half": True}, 1),
+    ({**TAPERED, "down": [4, 4], "up": [1, 2], "cables": [1, 2]}, 4),
+    ({"kind": "dragonfly", "groups": 2, "routers": 4, "nodes": 8}, 1),
+]
+
+
 @pytest.mark.parametrize(
-    ("topology", "cores"),
-    [
-        (None, 4),
-        ({"kind": "star"}, 8),
-        (TAPERED, 1),
-        ({**TAPERED, "half": True}, 1),
-        ({**TAPERED, "down": [4, 4], "up": [1, 2], "cables": [1, 2]}, 4),
-        ({"kind": "dragonfly", "groups": 2, "routers": 4, "nodes": 8}, 1),
-    ],
+    ("source", "topology", "cores"),
+    turn([(source, *where) for source in (EXCHANGE, SHIFT, BACK) for where in TOPOLOGIES], 2),
 )
 def test_regular_messages_are_closed_in_p_where_they_are_on_the_fullest_link(
     source, topology, cores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
@@ -139,14 +140,12 @@ class Accelerator:
         UnsupportedError
             If there are operations in a precision that it does not have.
         """
-        import numpy as np
-
         computing, traffic = shares_of(kind)
         moving = bytes / (self.memory_bandwidth * self._share(traffic, None, bytes))
-        if not np.any(flops):
+        if not (flops if isinstance(flops, int | float) else flops.any()):
             return moving
         reached = self.rate(precision) * self._share(computing, precision, flops)
-        return np.maximum(flops / reached, moving)
+        return _larger(flops / reached, moving)
 
     def rate(self, precision: str) -> float:
         """Return the peak in a precision, in operations per second.
@@ -175,6 +174,8 @@ class Accelerator:
         steps = self.steps(kind, precision)
         if not steps:
             return 1.0
+        if isinstance(size, int | float):
+            return steps[bisect_right(steps, size, key=_least) - 1].share
         import numpy as np
 
         at = np.searchsorted([step.least for step in steps], size, side="right") - 1
@@ -183,6 +184,18 @@ class Accelerator:
     def _lacks(self, precision: str) -> str:
         name = f"accelerator {self.name}" if self.name else "the accelerator"
         return f"{name} states no rate in {precision}; it has {', '.join(self.rates)}"
+
+
+def _larger(first: Any, second: Any) -> Any:
+    if isinstance(first, int | float) and isinstance(second, int | float):
+        return max(first, second)  # many times as fast as that of arrays
+    import numpy as np
+
+    return np.maximum(first, second)
+
+
+def _least(step: Efficiency) -> float:
+    return step.least
 
 
 def shares_of(kind: str) -> tuple[str, str]:
