@@ -174,6 +174,10 @@ BAD = {
     "twice": (body("send(1, 2, bytes=3)"), "is given 'bytes' twice"),
     "unknown": (body("send(1, byte=3)"), "has no argument 'byte'. Did you mean 'bytes'?"),
     "too many": (body("barrier(1, 2)"), "takes at most 1 plain arguments"),
+    "pool": (
+        body("pool(n)"),
+        r"pool\(\) deals out tasks; write 'for task in pool\(range\(tasks\)\):'",
+    ),
     "print": (body("print(n)"), "a program prints nothing; see what it does"),
     "int": (body("compute(int(n))"), r"there is no function 'int'; write floor\(x\)"),
     "module": (body("compute(np.sqrt(n))"), r"'np.sqrt' is not allowed in a formula; write sqrt"),

@@ -253,7 +253,10 @@ class Machine:
             part, field = path.split(".")
             value = getattr(self.parts.get(part), field, None)
         if value is None:
-            raise UnsupportedError(f"machine {self.name!r} states no {path}, which {reason} needs")
+            raise UnsupportedError(
+                f"machine {self.name!r} states no {path}, which {reason} needs; state it in its "
+                f"file, or try a value by --set {path}=VALUE"
+            )
         return float(value)
 
     def __str__(self) -> str:

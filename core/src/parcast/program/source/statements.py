@@ -246,6 +246,10 @@ class Reader:
         if name == "print":
             self._fail(call.lineno, "a program prints nothing; see what it does by parcast show -p")
         if name not in OPERATIONS:
+            if name == "pool":
+                self._fail(
+                    call.lineno, "pool() deals out tasks; write 'for task in pool(range(tasks)):'"
+                )
             if name in FUNCTIONS:
                 self._fail(call.lineno, f"{name}() on its own does nothing; assign its value")
             hint = did_you_mean(name, OPERATIONS) or f" Known: {', '.join(OPERATIONS)}."
