@@ -6,8 +6,10 @@ import attrs
 import numpy as np
 import pytest
 
+from parcast import Query, Registry
 from parcast.errors import UnsupportedError
 from parcast.program.matching import matched_program
+from parcast.program.reader import read_source
 from parcast.program.workload import Program
 from parcast.testing import by_sweep, random_program, seeds
 from parcast_network.description import Description
@@ -22,6 +24,8 @@ from parcast_pamela.solvers.bound import Bound, Options
 from parcast_pamela.workload import Content
 
 from .topologies import random_topology
+
+REGISTRY = Registry()
 
 
 def bound(made, form):
@@ -82,6 +86,28 @@ def test_no_run_is_faster_than_what_a_recorded_one_has_of_work_and_load(contenti
         assert "lower bound" in notes[0]
         tight += found.time > reference / 2
     assert tight > programs // 48
+
+
+POOL = """def program(rank, size):
+    for task in pool(range(40), bytes=8):
+        read(2**16 * (1 + task % 3), "shared")
+        compute(2**10)
+"""
+
+
+def test_disks_bind_whoever_takes_the_tasks_that_read_from_them():
+    machine = REGISTRY.machine({
+        "name": "m",
+        "processor": {"rate": 2**20},
+        "network": {"startup": 2**-10, "bandwidth": 2**20},
+        "storage": {"disks": 2, "startup": 2**-8, "bandwidth": 2**20},
+    })  # fmt: skip
+    query = Query(workload=read_source(POOL, "pool.py"), machine=machine, p=8, d=2)
+    workload, _ = lower(query.workload, query.with_options(Options()))
+    found = Bound().solve(attrs.evolve(query.with_options(Options()), workload=workload))
+    on_each = sum(2**-8 + 2**16 * (1 + task % 3) / 2 / 2**20 for task in range(40))
+    assert found.lower == pytest.approx(on_each, rel=1e-12)
+    assert found.details["demands"]["disk"] == found.lower
 
 
 def networked(seed, contention="fair", **features):

@@ -89,6 +89,8 @@ def _demands(
             alone[ranks] += receiving[block.op]
         elif block.op == "pool":
             _count_pool(alone, unrolled, block, costs)
+            for name, seconds in _on_all_disks(unrolled.pools[arguments["pool"]], costs):
+                shared[name] += seconds
         if block.op in SENDS:
             alone[ranks] += costs.sending(arguments["bytes"])
             for name, seconds in passed(ranks, arguments["dst"], arguments["bytes"], costs):
@@ -102,6 +104,15 @@ def _count_pool(alone: np.ndarray, unrolled: Unrolled, block: Block, costs: Cost
     alone[takers] += fetching(takers, 0, costs, pool.master)
     if pool.master is not None:
         alone[pool.master] += _attending(pool, costs)
+
+
+def _on_all_disks(pool: Pool, costs: Costs) -> Iterator[tuple[str, float]]:
+    """Yield what each disk does for tasks whose accesses are spread over all, whoever does them."""
+    for block in pool.work.blocks:
+        if block.op in {"read", "write"} and costs.striped(file := block.arguments["file"]):
+            pieces = costs.piece(block.arguments["bytes"], file)
+            seconds = float(np.broadcast_to(pieces, len(pool.work.ranks_of(block))).sum())
+            yield from ((f"disk[{disk}]", seconds) for disk in range(costs.disks))
 
 
 def _takers(unrolled: Unrolled, block: Block) -> NDArray[np.int64]:
