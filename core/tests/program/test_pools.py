@@ -124,7 +124,7 @@ def test_a_program_without_tasks_to_take_still_asks_once():
         ("compute(rank)", "a task reads rank"),
         ("total += task", "'total' is handed from task to task"),
         ("total = task", "'total' is set in a task and outside"),
-        ("pool(range(3))", "there is no operation 'pool'"),
+        ("pool(range(3))", "pool() deals out tasks"),
     ],
 )
 def test_what_a_task_cannot_do_is_said_with_its_line(line, said):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.comparison.budget import within_budget
+from parcast.comparison.disagreement import with_disagreement
 from parcast.comparison.grid import Question
 from parcast.comparison.jobs import jobs_of
 from parcast.comparison.settings import Settings
@@ -113,6 +114,8 @@ def answer(
     rows = [_row(*facts) for facts in zip(questions, tasks, outcomes, alone, strict=True)]
     if explained:
         rows = _with_elasticities(registry, rows, questions, tasks, outcomes, resolve_task, tell)
+    families = {name: entry.family for name, entry in registry.solvers.items()}
+    rows = with_disagreement(families, questions, rows)
     if any(jobs_of(question.query.workload) for question in questions):
         from parcast.comparison.slowdowns import with_each_alone
 
