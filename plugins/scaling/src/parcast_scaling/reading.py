@@ -13,6 +13,7 @@ from parcast.errors import FileError, UnitError, did_you_mean, shorten
 from parcast.files import read_text
 from parcast.quantities import parse_quantity, to_base
 from parcast_scaling.accounting import is_accounting, read_accounting
+from parcast_scaling.thicket import is_thicket, read_thicket
 from parcast_scaling.times import Run
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Times:
     amounts: tuple[Mapping[str, float], ...] = ()  #: of each run, where it states any
     remarks: tuple[str, ...] = ()
     varies: bool = False  #: whether runs have a column n
+    blind: tuple[Run, ...] = ()  #: runs that are only to be predicted
+    profiles: bool = False  #: whether each run is a profile, so that files make one table
 
 
 def read_times(file: str) -> Times | None:
@@ -58,10 +61,24 @@ def read_times(file: str) -> Times | None:
         return Times(where=file, runs=runs, counts=counts, remarks=remarks)
     if path.suffix.lower() in {".out", ".log"}:
         return None
+    if is_thicket(text):
+        return _of_thicket(text, path, file)
     where, rows = read_table(file, repetitions=True)
     if not rows or not any(name in rows[0][1] for name in TIMES):
         return None
     return _series(where, rows)
+
+
+def _of_thicket(text: str, path: Path, file: str) -> Times:
+    part = file[len(str(path)) + 1 :] if file != str(path) else ""
+    words = [word.partition("=") for word in part.split(",") if word]
+    if unknown := [axis for axis, _, name in words if axis not in {"p", "n"} or not name]:
+        raise FileError(
+            f"{file}: {unknown[0]!r} is neither p=NAME nor n=NAME, of names in the metadata"
+        )
+    names = {axis: name for axis, _, name in words}
+    runs, remarks = read_thicket(text, str(path), names)
+    return Times(where=str(path), runs=runs, remarks=remarks, varies="n" in names, profiles=True)
 
 
 def read_profiles(registry: Registry, files: Sequence[str]) -> Times | None:
