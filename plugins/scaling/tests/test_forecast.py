@@ -9,6 +9,7 @@ import pytest
 
 from parcast.errors import FileError
 from parcast_scaling import predict
+from parcast_scaling.curves import curves
 from parcast_scaling.discrepancy import Observed
 from parcast_scaling.evidence import infer
 from parcast_scaling.forecast import forecast
@@ -181,3 +182,35 @@ def test_times_that_tell_no_curve_are_one_sentence(points, sentence):
     with pytest.raises(FileError) as caught:
         check(as_runs(points), "times.csv")
     assert sentence in str(caught.value)
+
+
+def test_tails_are_lighter_from_four_times_on_and_the_middle_stays():
+    """At twice what is measured nothing changes: there tails hold as they are."""
+    sizes, runs = np.array([8.0, 16.0, 32.0, 64.0]), runs_of(lambda p: 100 / p + 2, (2, 4, 8))
+    plain, lighter = (
+        curves(observe(runs), sizes, np.ones(4), prior=prior, particles=600)[0].smooth
+        for prior in (Prior(tails=1.0), Prior())
+    )
+    np.testing.assert_allclose(lighter[:, :2], plain[:, :2], rtol=1e-12)
+    for level in (0.05, 0.95):
+        for place in (2, 3):
+            before, after = (draws[:, place] for draws in (plain, lighter))
+            quartile = np.quantile(before, 0.25 if level < 0.5 else 0.75)
+            assert np.median(after) == pytest.approx(np.median(before))
+            assert np.quantile(after, 0.25) == pytest.approx(np.quantile(before, 0.25), abs=1e-3)
+            assert np.quantile(after, level) - quartile == pytest.approx(
+                Prior().tails * (np.quantile(before, level) - quartile), rel=0.01
+            )
+
+
+def test_no_kind_of_mechanism_is_preferred_where_what_binds_is_named():
+    prior = Prior()
+    has = prior.draw(40_000, np.random.default_rng(4)).has
+    weights = prior.impartial(has)
+    odds = []
+    for kind, places in binding(prior.terms).items():
+        share = weights[has[:, list(places)].any(axis=1)].sum() / weights.sum()
+        if kind != WORK:
+            odds.append(share / (1 - share))
+    assert min(odds) > 0.12
+    assert max(odds) < 0.19

@@ -14,8 +14,9 @@ import numpy as np
 from parcast.errors import FileError, ParcastError, UnitError, shorten
 from parcast.files import read_text
 from parcast.quantities import to_base
+from parcast_scaling.columns import TIMES
 from parcast_scaling.mechanisms import Floats
-from parcast_scaling.reading import IGNORED, TIMES, Times
+from parcast_scaling.reading import IGNORED, Times
 from parcast_scaling.times import Run, check
 from parcast_scaling.worth import Proposal
 
