@@ -214,3 +214,11 @@ def test_no_kind_of_mechanism_is_preferred_where_what_binds_is_named():
             odds.append(share / (1 - share))
     assert min(odds) > 0.12
     assert max(odds) < 0.19
+
+
+def test_divided_work_is_not_what_takes_most_besides_itself():
+    for seed in range(4):
+        runs = runs_of(lambda p: 100 / p, (2, 4, 8), 0.01, seed=seed)
+        answer = forecast(runs, [16, 32], seed=seed)
+        assert answer.knee.binds != WORK
+        assert answer.knee.binds_chance < 0.5

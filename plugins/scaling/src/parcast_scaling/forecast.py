@@ -238,7 +238,9 @@ def _binds(drawn: Curves, place: NDArray[np.int64]) -> tuple[str, float]:
     parts = drawn.parts[np.arange(len(place)), place].copy()
     parts[:, words.index(WORK)] = 0
     counts = np.bincount(parts.argmax(axis=1), drawn.naming, len(words))
-    return words[int(counts.argmax())], float(counts.max() / counts.sum())
+    total = counts.sum()
+    counts[words.index(WORK)] = 0  # of draws that have nothing else
+    return words[int(counts.argmax())], float(counts.max() / total)
 
 
 def _remarks(observed: Observed, misfit: float, curve: Curves) -> tuple[str, ...]:

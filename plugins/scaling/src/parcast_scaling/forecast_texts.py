@@ -90,9 +90,12 @@ def _knee_sentence(answer: Forecast, counts: str) -> str:
         start = f"knee: {beyond}, with a probability of {100 * (1 - knee.chance):.0f} %"
     else:
         start = f"knee: {counts} = {knee.median:.3g} (90 %: {ends[0]} .. {ends[1]})"
+    start += ", from where doubling makes it less than 1.41 times as fast"
+    if not knee.binds_chance:
+        return start
     return (
-        f"{start}, from where doubling makes it less than 1.41 times as fast; besides divided work "
-        f"{knee.binds} takes most there ({100 * knee.binds_chance:.0f} %)"
+        f"{start}; besides divided work {knee.binds} takes most there "
+        f"({100 * knee.binds_chance:.0f} %)"
     )
 
 
