@@ -184,6 +184,20 @@ def test_blind_points_are_predicted_and_never_used(registry, tmp_path, monkeypat
     assert "The cluster was shared." in out
 
 
+def test_blind_points_of_other_work_are_said_to_be_not_compared(
+    registry, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(command, "Registry", lambda: registry)
+    points = "series,size,value,work\n" + "".join(f"a,{p},{100 + p},{p}\n" for p in (1, 2, 4, 8))
+    toml = tmp_path / "mine" / "dataset.toml"
+    toml.write_text(DATASET.partition("[columns]")[0])
+    (tmp_path / "mine" / "points.csv").write_text(points)
+    assert command.main(["scaling", "by-hand", "-p", "8"]) == 0
+    assert "not compared: 1 left out with other work than is predicted" in capsys.readouterr().out
+    assert command.main(["scaling", "by-hand", "-p", "8", "--weak"]) == 0
+    assert "nodes=8 left out: 108 ms, inside" in capsys.readouterr().out
+
+
 def test_files_of_ensembles_are_one_table(registry, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "Registry", lambda: registry)
     monkeypatch.chdir(tmp_path)
