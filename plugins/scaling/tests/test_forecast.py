@@ -222,3 +222,10 @@ def test_divided_work_is_not_what_takes_most_besides_itself():
         answer = forecast(runs, [16, 32], seed=seed)
         assert answer.knee.binds != WORK
         assert answer.knee.binds_chance < 0.5
+
+
+def test_more_work_at_more_processes_is_no_unit_mixed_up():
+    grown = [Run(2, 0.2, 1), Run(4, 2.3, 64), Run(8, 12.7, 1024)]
+    assert doubtful_steps(grown) == ()
+    (sentence,) = doubtful_steps([Run(2, 0.2, 1), Run(4, 2.3, 1), Run(8, 1.4, 1)])
+    assert "if one of them is in minutes" in sentence
