@@ -197,11 +197,27 @@ def test_the_limit_is_printed_as_slurm_takes_it(run):
     assert "--quantile 95: write a probability between 0 and 1" in err
 
 
-def test_too_few_jobs_tell_no_limit(run):
-    Path("s.txt").write_text("JobID|NNodes|Elapsed|State\n1|4|01:40:00|COMPLETED\n")
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ("1|4|01:40:00|COMPLETED\n", "1 run at nodes=4, and 1 value of nodes, tell no limit"),
+        ("1|4|01:40:00|FAILED\n2|4|00:01|TIMEOUT\n", "no job in it is completed, only failed"),
+        ("1.batch|4|01:40:00|COMPLETED\n", "no job in it is completed, only steps of jobs"),
+        ("", "s.txt: there are no jobs in it"),
+    ],
+)  # fmt: skip
+def test_too_few_jobs_tell_no_limit(rows, sentence, run):
+    Path("s.txt").write_text(f"JobID|NNodes|Elapsed|State\n{rows}")
     code, _, err = run("walltime", "--history", "s.txt", "-p", "4")
-    assert code == 2
-    assert "1 runs at p=4, and 1 values of p, tell no limit" in err
+    assert (code, err.count("\n")) == (2, 1)
+    assert sentence in err
+
+
+def test_runs_of_several_problems_tell_no_limit(run):
+    Path("n.csv").write_text("p,n,time\n4,1,10\n8,2,10\n16,4,11\n")
+    code, _, err = run("walltime", "--history", "n.csv", "-p", "4")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "its runs differ in their work n, and a limit is for one" in err
 
 
 def test_what_is_worth_measuring_narrows_the_band():

@@ -9,6 +9,7 @@ import pytest
 
 from parcast.errors import FileError
 from parcast_scaling import predict
+from parcast_scaling.curves import curves
 from parcast_scaling.discrepancy import Observed
 from parcast_scaling.evidence import infer
 from parcast_scaling.forecast import forecast
@@ -181,3 +182,50 @@ def test_times_that_tell_no_curve_are_one_sentence(points, sentence):
     with pytest.raises(FileError) as caught:
         check(as_runs(points), "times.csv")
     assert sentence in str(caught.value)
+
+
+def test_tails_are_lighter_from_four_times_on_and_the_middle_stays():
+    """At twice what is measured nothing changes: there tails hold as they are."""
+    sizes, runs = np.array([8.0, 16.0, 32.0, 64.0]), runs_of(lambda p: 100 / p + 2, (2, 4, 8))
+    plain, lighter = (
+        curves(observe(runs), sizes, np.ones(4), prior=prior, particles=600)[0].smooth
+        for prior in (Prior(tails=1.0), Prior())
+    )
+    np.testing.assert_allclose(lighter[:, :2], plain[:, :2], rtol=1e-12)
+    for level in (0.05, 0.95):
+        for place in (2, 3):
+            before, after = (draws[:, place] for draws in (plain, lighter))
+            quartile = np.quantile(before, 0.25 if level < 0.5 else 0.75)
+            assert np.median(after) == pytest.approx(np.median(before))
+            assert np.quantile(after, 0.25) == pytest.approx(np.quantile(before, 0.25), abs=1e-3)
+            assert np.quantile(after, level) - quartile == pytest.approx(
+                Prior().tails * (np.quantile(before, level) - quartile), rel=0.01
+            )
+
+
+def test_no_kind_of_mechanism_is_preferred_where_what_binds_is_named():
+    prior = Prior()
+    has = prior.draw(40_000, np.random.default_rng(4)).has
+    weights = prior.impartial(has)
+    odds = []
+    for kind, places in binding(prior.terms).items():
+        share = weights[has[:, list(places)].any(axis=1)].sum() / weights.sum()
+        if kind != WORK:
+            odds.append(share / (1 - share))
+    assert min(odds) > 0.12
+    assert max(odds) < 0.19
+
+
+def test_divided_work_is_not_what_takes_most_besides_itself():
+    for seed in range(4):
+        runs = runs_of(lambda p: 100 / p, (2, 4, 8), 0.01, seed=seed)
+        answer = forecast(runs, [16, 32], seed=seed)
+        assert answer.knee.binds != WORK
+        assert answer.knee.binds_chance < 0.5
+
+
+def test_more_work_at_more_processes_is_no_unit_mixed_up():
+    grown = [Run(2, 0.2, 1), Run(4, 2.3, 64), Run(8, 12.7, 1024)]
+    assert doubtful_steps(grown) == ()
+    (sentence,) = doubtful_steps([Run(2, 0.2, 1), Run(4, 2.3, 1), Run(8, 1.4, 1)])
+    assert "if one of them is in minutes" in sentence

@@ -89,7 +89,7 @@ def test_a_table_with_other_columns_gets_no_rows(run):
     Path("t.csv").write_text("p,time,flops\n2,50,1\n4,26,1\n8,14,1\n")
     code, _, err = run("--worth-measuring", "1", "--measure", CALL, "--measure-to", "4")
     assert code == 2
-    assert "adds rows to a table (.csv) of p and time, and this one has 'flops'" in err
+    assert "adds rows to a table (.csv) of p and time, and t.csv has a column 'flops'" in err
     code, _, err = run("--measure", CALL, "--measure-to", "4")
     assert code == 2
     assert "--measure needs --worth-measuring" in err

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from parcast.errors import FileError
+from parcast.errors import FileError, shorten
 from parcast_scaling.times import Run
 
 #: What says how large a job was, by preference, and what that counts.
@@ -50,7 +50,9 @@ def read_accounting(text: str, where: str) -> tuple[tuple[Run, ...], str, tuple[
         If no column says how large jobs were, or a time is none.
     """
     rows = list(_of_json(text, where) if text.lstrip()[:1] == "{" else _of_columns(text, where))
-    heads = rows[0][1].keys() if rows else ()
+    if not rows:
+        raise FileError(f"{where}: there are no jobs in it")
+    heads = rows[0][1].keys()
     size = next(((name, unit) for name, unit in _SIZES if name in heads), None)
     if size is None:
         raise FileError(
@@ -68,6 +70,9 @@ def read_accounting(text: str, where: str) -> tuple[tuple[Run, ...], str, tuple[
         runs.append(
             Run(_size(values.get(size[0], ""), size[0], place), _elapsed(values, place), 1.0, place)
         )
+    if not runs:
+        states = shorten(", ".join(left)) or "steps of jobs"
+        raise FileError(f"{where}: no job in it is completed, only {states}")
     return tuple(runs), size[1], tuple(_remarks(left))
 
 

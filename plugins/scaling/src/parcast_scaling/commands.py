@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from parcast.cli import output_option
 from parcast.errors import ParcastError
 
 if TYPE_CHECKING:
+    from parcast import Registry
     from parcast_scaling.reading import Times
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -22,7 +24,8 @@ def scaling(
     runs: Annotated[
         list[str],
         typer.Argument(
-            help="A table of p and times, with repeats, or Extra-P's or sacct's file; or a .csv "
+            help="A table of p and times, with repeats; Extra-P's, sacct's or Thicket's file; a "
+            "dataset of the scoreboard, or a folder of one, and its series behind a #; or a .csv "
             "file of p and amounts; or traces of one code at several p. A program or traces beside "
             "a table of times propose terms of the time."
         ),
@@ -76,7 +79,7 @@ def scaling(
     field knows of scaling. Columns flops, memory_bytes, messages, bytes, io_bytes, parallel, cycles
     and bursts of others become those of a phase, as formulas of p.
     """
-    times, sources = _times_and_sources(runs)
+    times, sources = _times_and_sources(context.obj, runs)
     if times is None and len(runs) > 1 and on is None:
         from parcast_scaling.reading import read_profiles
 
@@ -105,6 +108,7 @@ def scaling(
 
 
 def walltime(
+    context: typer.Context,
     history: Annotated[
         str,
         typer.Option(
@@ -121,7 +125,7 @@ def walltime(
     """Find the time limit to ask for: a quantile of the run time, and what more costs."""
     from parcast_scaling.walltime_commands import show_walltime
 
-    times, _ = _times_and_sources([history])
+    times, _ = _times_and_sources(context.obj, [history])
     if times is None:
         raise ParcastError(
             f"--history {history}: it has no column of times; give sacct's table, or a table of p "
@@ -130,17 +134,37 @@ def walltime(
     return show_walltime(times, p, quantile, seed=seed, json=json)
 
 
-def _times_and_sources(runs: list[str]) -> tuple[Times | None, tuple[str, ...]]:
+def _times_and_sources(registry: Registry, runs: list[str]) -> tuple[Times | None, tuple[str, ...]]:
     """Return the table of times, and what stands beside it: a program, or traces."""
+    from parcast_scaling.datasets import read_series
     from parcast_scaling.reading import read_times
 
-    tables = {run: times for run in runs if (times := read_times(run)) is not None}
-    if len(tables) > 1:
+    tables: dict[str, Times] = {}
+    for run in runs:
+        times = read_series(registry, run) or read_times(run)
+        if times is not None:
+            tables[run] = times
+    sources = tuple(run for run in runs if run not in tables)
+    if len(tables) > 1 and not all(times.profiles for times in tables.values()):
         raise ParcastError(
             f"{' and '.join(tables)} are two tables of times; write all runs into one of them"
         )
-    sources = tuple(run for run in runs if run not in tables)
-    return next(iter(tables.values()), None), sources
+    return _together(list(tables.values())), sources
+
+
+def _together(tables: Sequence[Times]) -> Times | None:
+    """Return the runs of several files of profiles as one table."""
+    if len(tables) <= 1:
+        return next(iter(tables), None)
+    import attrs
+
+    return attrs.evolve(
+        tables[0],
+        where=", ".join(times.where for times in tables),
+        runs=tuple(run for times in tables for run in times.runs),
+        remarks=tuple(dict.fromkeys(text for times in tables for text in times.remarks)),
+        varies=any(times.varies for times in tables),
+    )
 
 
 def _refuse_options(

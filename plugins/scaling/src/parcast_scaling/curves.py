@@ -30,6 +30,7 @@ class Curves:
     smooth: Floats  #: the same without the scatter of single sizes
     parts: Floats  #: of each kind of part in the time, shape (draws, points, kinds)
     kinds: tuple[str, ...]  #: what binds where a kind is the largest
+    naming: Floats  #: the weight of each draw where what binds is named
     first: Floats  #: logarithm of the rate per process at the smallest measured size, by draw
 
 
@@ -53,7 +54,8 @@ def curves(
     drift = posterior.drift(p, n, rng)
     scatter = posterior.scatter()[:, None] * rng.standard_normal(drift.shape)
     noise = np.sqrt(np.median(observed.variance)) * rng.standard_normal(drift.shape)
-    logs = np.log(np.maximum(seconds.sum(axis=-1), 1e-300))
+    smooth = np.log(np.maximum(seconds.sum(axis=-1), 1e-300)) + drift
+    smooth = _lighter(smooth, np.log2(p / observed.p.max()), prior.tails)
     low = np.log(np.maximum(bound(p, n), 1e-300))[None] if bound is not None else -np.inf
     at, size = observed.p[:1], observed.n[:1]
     start = np.log(posterior.parts(at, size).sum(axis=-1))[:, 0]
@@ -62,14 +64,28 @@ def curves(
     drawn = Curves(
         p=p,
         n=n,
-        logs=np.maximum(logs + drift + scatter, low),
-        seen=np.maximum(logs + drift + scatter + noise, low),
-        smooth=np.maximum(logs + drift, low),
+        logs=np.maximum(smooth + scatter, low),
+        seen=np.maximum(smooth + scatter + noise, low),
+        smooth=np.maximum(smooth, low),
         parts=by_kind,
         kinds=tuple(kinds),
+        naming=prior.impartial(posterior.particles.has),
         first=np.log(size / at) - start,
     )
     return drawn, posterior
+
+
+def _lighter(logs: Floats, doublings: Floats, tails: float) -> Floats:
+    """Return draws with lighter tails where they are far from what is measured.
+
+    The middle half stays. What lies beyond it keeps a part of how far it does: all of it at twice
+    the largest measured p, and ``tails`` of it at four times and beyond.
+    """
+    low, high = np.quantile(logs, [0.25, 0.75], axis=0)
+    middle = np.clip(logs, low, high)
+    part = 1 - (1 - tails) * np.clip(doublings - 1, 0, 1)
+    drawn: Floats = middle + part * (logs - middle)
+    return drawn
 
 
 def _within(

@@ -179,7 +179,7 @@ def bands(drawn: Curves, target: float) -> tuple[Band, ...]:
     winners = drawn.parts.argmax(axis=-1)
     answers = []
     for index in range(len(drawn.p)):
-        counts = np.bincount(winners[:, index], minlength=len(words))
+        counts = np.bincount(winners[:, index], drawn.naming, len(words))
         answers.append(
             Band(
                 p=float(drawn.p[index]),
@@ -237,8 +237,10 @@ def _binds(drawn: Curves, place: NDArray[np.int64]) -> tuple[str, float]:
     words = drawn.kinds
     parts = drawn.parts[np.arange(len(place)), place].copy()
     parts[:, words.index(WORK)] = 0
-    counts = np.bincount(parts.argmax(axis=1), minlength=len(words))
-    return words[int(counts.argmax())], float(counts.max() / counts.sum())
+    counts = np.bincount(parts.argmax(axis=1), drawn.naming, len(words))
+    total = counts.sum()
+    counts[words.index(WORK)] = 0  # of draws that have nothing else
+    return words[int(counts.argmax())], float(counts.max() / total)
 
 
 def _remarks(observed: Observed, misfit: float, curve: Curves) -> tuple[str, ...]:

@@ -40,14 +40,21 @@ def print_forecast(answer: Forecast, counts: str, left_out: Sequence[Run]) -> No
         optional=("50 %",),
     )  # fmt: skip
     print_text("\n" + _knee_sentence(answer, counts))
+    of_other_work = 0
     for run in sorted(left_out, key=lambda run: run.p):
         band = next((band for band in answer.bands if band.holds(run)), None)
         if band is None:
-            continue  # it was of other work than is predicted
+            of_other_work += any(band.p == run.p for band in answer.bands)
+            continue
         inside = "inside" if band.low90 <= run.seconds <= band.high90 else "outside"
         print_text(
             f"\n{counts}={run.p:g} left out: {format_seconds(run.seconds)}, {inside} the 90 % band"
             f"; the median is off by {100 * (band.median / run.seconds - 1):+.1f} %"
+        )
+    if of_other_work:
+        print_text(
+            f"\nnot compared: {of_other_work} left out with other work than is predicted; --weak "
+            "predicts a work that grows as p"
         )
     for remark in answer.remarks:
         print_text(f"\n{remark}")
@@ -90,9 +97,12 @@ def _knee_sentence(answer: Forecast, counts: str) -> str:
         start = f"knee: {beyond}, with a probability of {100 * (1 - knee.chance):.0f} %"
     else:
         start = f"knee: {counts} = {knee.median:.3g} (90 %: {ends[0]} .. {ends[1]})"
+    start += ", from where doubling makes it less than 1.41 times as fast"
+    if not knee.binds_chance:
+        return start
     return (
-        f"{start}, from where doubling makes it less than 1.41 times as fast; besides divided work "
-        f"{knee.binds} takes most there ({100 * knee.binds_chance:.0f} %)"
+        f"{start}; besides divided work {knee.binds} takes most there "
+        f"({100 * knee.binds_chance:.0f} %)"
     )
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from parcast.errors import FileError, ParcastError, UnitError, shorten
 from parcast.files import read_text
 from parcast.quantities import to_base
+from parcast_scaling.columns import TIMES
 from parcast_scaling.mechanisms import Floats
-from parcast_scaling.reading import IGNORED, TIMES, Times
+from parcast_scaling.reading import IGNORED, Times
 from parcast_scaling.times import Run, check
 from parcast_scaling.worth import Proposal
 
@@ -87,9 +88,10 @@ def _heads(times: Times) -> tuple[list[str], str]:
     heads = [head.strip() for head in header.split(separator)]
     unknown = [name for name in heads if name not in {times.counts, "n", *TIMES, *IGNORED}]
     if unknown:
+        reason = f"has a column {shorten(unknown[0])!r}" if header else "is none"
         raise FileError(
-            f"{times.where}: --measure adds rows to a table (.csv) of {times.counts} and time, and "
-            f"this one has {shorten(unknown[0]) or 'no header'!r}; give such a table"
+            f"--measure adds rows to a table (.csv) of {times.counts} and time, and {times.where} "
+            f"{reason}; give such a table"
         )
     return heads, separator
 

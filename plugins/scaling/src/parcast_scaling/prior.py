@@ -6,11 +6,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast_scaling.mechanisms import MECHANISMS, Floats, Mechanism
+from parcast_scaling.mechanisms import MECHANISMS, WORK, Floats, Mechanism, binding
 from parcast_scaling.particles import Bools, Particles, shares
 
 #: How often each kind of step is proposed.
 _STEPS = (0.34, 0.18, 0.24, 0.06, 0.07, 0.11)
+
+#: The odds of each kind of mechanism where what binds is named.
+_NAMED = 0.15
 
 #: Where scatter and drift are tried, in standard deviations of their logarithm.
 _NODES = np.linspace(-2.0, 3.5, 10)
@@ -33,6 +36,7 @@ class Prior:
     crowded_spread: float = 0.45  #: of its logarithm
     jump: float = 0.04  #: jumps upwards in each doubling, before any is measured
     jump_size: float = 0.4  #: its standard deviation, of the logarithm
+    tails: float = 0.7  #: what part of the tails is left at four times what is measured
     terms: tuple[Mechanism, ...] = MECHANISMS  #: divided work first, contention last
 
     @property
@@ -44,6 +48,21 @@ class Prior:
     def chances(self) -> Floats:
         """Of each term, that a code has it."""
         return np.array([term.chance for term in self.terms])
+
+    def impartial(self, has: Bools) -> Floats:
+        """Return weights of explanations under which each kind of mechanism has the same odds.
+
+        Which kinds are common helps to predict, and so does what cannot be told apart; but what
+        binds is named by the times alone, and the more terms it takes, the less it is believed.
+        Divided work, which most codes have, and terms that a program proposes keep their odds.
+        """
+        odds, logs = self._odds(), np.zeros(len(self.terms))
+        for kind, places in binding(self.terms).items():
+            if kind != WORK and self.terms[places[0]] in MECHANISMS:
+                logs[list(places)] = np.log(_NAMED / len(places)) - odds[list(places)]
+        total = has @ logs
+        weights: Floats = np.exp(total - total.max())
+        return weights
 
     def draw(self, count: int, rng: np.random.Generator) -> Particles:
         """Return explanations drawn from it."""

@@ -9,24 +9,22 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.comparison import read_table
-from parcast.errors import FileError, UnitError, did_you_mean, shorten
+from parcast.errors import FileError, UnitError, shorten
 from parcast.files import read_text
 from parcast.quantities import parse_quantity, to_base
 from parcast_scaling.accounting import is_accounting, read_accounting
+from parcast_scaling.columns import DERIVED, SIZES, TIMES, fix_of, from_clock, plain_rows
+from parcast_scaling.thicket import is_thicket, read_thicket
 from parcast_scaling.times import Run
 
 if TYPE_CHECKING:
     from parcast import Registry
 
-#: Names of the column of sizes and of the column of times.
-SIZES = ("p", "processes", "ranks", "nodes")
-TIMES = ("time", "seconds")
-
 #: Amounts per process that the machine needs time for, beside times.
 AMOUNTS = ("flops", "messages", "bytes")
 
 #: Columns that number or describe runs and tell no points apart.
-IGNORED = ("run", "repeat", "comment")
+IGNORED = ("run", "repeat", "comment", *DERIVED)
 
 
 @attrs.frozen(kw_only=True)
@@ -39,6 +37,8 @@ class Times:
     amounts: tuple[Mapping[str, float], ...] = ()  #: of each run, where it states any
     remarks: tuple[str, ...] = ()
     varies: bool = False  #: whether runs have a column n
+    blind: tuple[Run, ...] = ()  #: runs that are only to be predicted
+    profiles: bool = False  #: whether each run is a profile, so that files make one table
 
 
 def read_times(file: str) -> Times | None:
@@ -58,10 +58,27 @@ def read_times(file: str) -> Times | None:
         return Times(where=file, runs=runs, counts=counts, remarks=remarks)
     if path.suffix.lower() in {".out", ".log"}:
         return None
+    if is_thicket(text):
+        return _of_thicket(text, path, file)
     where, rows = read_table(file, repetitions=True)
-    if not rows or not any(name in rows[0][1] for name in TIMES):
+    if not rows:
         return None
-    return _series(where, rows)
+    plain, remarks = plain_rows(where, rows)
+    if not plain or not any(name in plain[0][1] for name in TIMES):
+        return None
+    return attrs.evolve(_series(where, plain), remarks=remarks)
+
+
+def _of_thicket(text: str, path: Path, file: str) -> Times:
+    part = file[len(str(path)) + 1 :] if file != str(path) else ""
+    words = [word.partition("=") for word in part.split(",") if word]
+    if unknown := [axis for axis, _, name in words if axis not in {"p", "n"} or not name]:
+        raise FileError(
+            f"{file}: {unknown[0]!r} is neither p=NAME nor n=NAME, of names in the metadata"
+        )
+    names = {axis: name for axis, _, name in words}
+    runs, remarks = read_thicket(text, str(path), names)
+    return Times(where=str(path), runs=runs, remarks=remarks, varies="n" in names, profiles=True)
 
 
 def read_profiles(registry: Registry, files: Sequence[str]) -> Times | None:
@@ -91,10 +108,9 @@ def _series(where: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Times:
     heads = [str(name) for name in rows[0][1]]
     size = next((name for name in SIZES if name in heads), None)
     if size is None:
-        hint = did_you_mean("p", heads)
         raise FileError(
             f"{where}: there is no column 'p' (or {', '.join(SIZES[1:])}), only "
-            f"{shorten(', '.join(heads))}{hint}"
+            f"{shorten(', '.join(heads))}; say which counts processes: {where}#p=NAME"
         )
     time = next(name for name in TIMES if name in heads)
     _check_alone(where, rows, [size, time, "n", *AMOUNTS, *IGNORED])
@@ -138,10 +154,12 @@ def _run(place: str, row: Mapping[str, Any], size: str, time: str) -> Run:
 
 
 def _number(place: str, name: str, row: Mapping[str, Any], unit: str = "") -> float:
-    value = row[name]
+    value = from_clock(row[name]) if unit else row[name]
     try:
         plain = value.item() if hasattr(value, "item") else value
         return to_base(plain, unit) if unit else parse_quantity(plain).value
     except (UnitError, ValueError) as error:
         reason = shorten(error, 200)
-        raise FileError(f"{place}: {name} = {shorten(repr(value))}: {reason}") from None
+        raise FileError(
+            f"{place}: {name} = {shorten(repr(value))}: {reason}{fix_of(value)}"
+        ) from None

@@ -172,7 +172,7 @@ def _prior(
 def _held_out(times: Times, hold_out: str | None) -> tuple[list[Run], list[Run]]:
     """Return the runs that are used, and those that are only predicted."""
     if hold_out is None:
-        return list(times.runs), []
+        return list(times.runs), list(times.blind)
     sizes = set(parse_numbers("--hold-out", hold_out))
     if unknown := sorted(sizes - {run.p for run in times.runs}):
         raise ParcastError(f"--hold-out {unknown[0]}: there is no run of it in {times.where}")
@@ -181,7 +181,7 @@ def _held_out(times: Times, hold_out: str | None) -> tuple[list[Run], list[Run]]
         raise ParcastError(
             f"--hold-out {hold_out}: no runs of {times.where} are left; hold out fewer"
         )
-    return runs, [run for run in times.runs if run.p in sizes]
+    return runs, [*(run for run in times.runs if run.p in sizes), *times.blind]
 
 
 def _sizes(runs: Sequence[Run], left_out: Sequence[Run], wanted: Wanted) -> list[float]:

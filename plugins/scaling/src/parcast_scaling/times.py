@@ -102,7 +102,10 @@ def doubtful_steps(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(
         f"{_beside(first, second)}: if one of them is in minutes, write it so, such as 5 min"
         for first, second, apart in _steps(runs)
-        if max(second.seconds / first.seconds, first.seconds / second.seconds / apart)
+        if max(
+            second.seconds / first.seconds / max(second.n / first.n, 1.0),
+            first.seconds / second.seconds / apart,
+        )
         > _DOUBTFUL_STEP
     )
 

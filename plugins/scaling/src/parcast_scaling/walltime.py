@@ -72,13 +72,16 @@ def walltime(
         If the quantile is no probability.
     """
     if not 0 < quantile < 1:
-        raise ParcastError(f"--quantile {quantile:g}: write a probability between 0 and 1")
+        raise ParcastError(
+            f"--quantile {quantile:g}: write a probability between 0 and 1, such as 0.95"
+        )
     there = np.array([run.seconds for run in runs if run.p == p])
     sizes = len({run.p for run in runs})
     if sizes < NEEDED and len(there) < ENOUGH:
         raise FileError(
-            f"{where}: {len(there)} runs at p={p:g}, and {sizes} values of p, tell no limit; give "
-            f"{ENOUGH} runs at p={p:g}, or runs at {NEEDED} values of p"
+            f"{where}: {_count(len(there), 'run')} at {counts}={p:g}, and "
+            f"{_count(sizes, 'value')} of {counts}, tell no limit; give {ENOUGH} runs at "
+            f"{counts}={p:g}, or runs at {NEEDED} values of {counts}"
         )
     draws = _runs_at(runs, p, where, seed) if sizes >= NEEDED else there
     levels = sorted({*_LEVELS, quantile})
@@ -93,6 +96,10 @@ def walltime(
         others=tuple(limits[level] for level in levels),
         remarks=remarks,
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _runs_at(runs: Sequence[Run], p: float, where: str, seed: int) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from parcast.cli import print_json, print_table, print_text
+from parcast.errors import ParcastError
 from parcast_scaling.reading import Times
 from parcast_scaling.walltime import Limit, Walltime
 from parcast_scaling.walltime import walltime as find_walltime
@@ -12,6 +13,11 @@ from parcast_scaling.walltime import walltime as find_walltime
 
 def show_walltime(times: Times, p: int, quantile: float, *, seed: int, json: bool) -> int:
     """Print the time limit for a probability, and what other limits cost."""
+    if times.varies:
+        raise ParcastError(
+            f"{times.where}: its runs differ in their work n, and a limit is for one; keep the "
+            "runs of one n, and leave out the column"
+        )
     answer = find_walltime(
         times.runs,
         float(p),
