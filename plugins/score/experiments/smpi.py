@@ -65,7 +65,7 @@ def main() -> None:
     """Write the points and the machines beside the programs' twins."""
     table = _table()
     for platform in PLATFORMS:
-        described = table.machine(platform, 2, "default")
+        described = table.machine(platform, 2, "factors")
         (HERE / f"{platform}.toml").write_text(table_text(described), encoding="utf-8")
     with (
         tempfile.TemporaryDirectory() as temporary,

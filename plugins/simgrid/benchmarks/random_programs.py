@@ -1,7 +1,7 @@
-"""Random programs on random topologies: SimGrid, both engines of the emulator, both references.
+"""Random programs on random topologies: SimGrid, emulator.tc, petri and both references.
 
-Needs SimGrid and parcast-emulator. ``python random_programs.py 500 50`` plays so many programs on
-so many topologies, and prints how far each is from exact fractions.
+Needs SimGrid, parcast-emulator and parcast-petri. ``python random_programs.py 500 50`` plays so
+many programs on so many topologies, and prints how far each is from exact fractions.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from collections import Counter, defaultdict
 from parcast.testing import RandomProgram, by_events, by_sweep, random_program
 from parcast_emulator.program_run import compiled_run, process_run
 from parcast_network.description import Cable, Description
+from parcast_petri.nets.arrays import kernel_arrays
+from parcast_petri.nets.token_game import Play
+from parcast_petri.options import Options
+from parcast_petri.programs.lowering import program_net
 from parcast_simgrid.playing import play
 from parcast_simgrid.score import score
 
@@ -84,6 +88,10 @@ def ends_of(program: RandomProgram) -> dict[str, list[float]]:
         run = engine(program.query, 0.0)
         run.run()
         ends[name] = list(run.ends)
+    net = program_net(program.query, Options())
+    ends["petri"] = list(
+        net.records.read(Play(kernel_arrays(net.net, "compiled")).finish().last).ends
+    )
     for name, reference in (("by_sweep", by_sweep), ("by_events", by_events)):
         ends[name] = list(reference(program.expanded, program.costs).ends)
     ends["fractions"] = [float(end) for end in by_sweep(*program.exact).ends]
