@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from parcast.testing import cases, seeds
-from parcast_pamela.algebra import extremes, forms, signs
+from parcast_pamela.algebra import extremes, forms, kernel, signs
 from parcast_pamela.algebra.kernel import Kernel
 from parcast_pamela.compilation.checked import compile_checked
 from parcast_pamela.compilation.compiler import compile_model
@@ -68,6 +68,16 @@ def test_formulas_of_nests_equal_their_loops(chunk):
         draw = Random(seed)
         node = draw_model(draw)
         check(node, [draw_point(draw) for _ in range(POINTS)])
+
+
+def test_a_model_whose_formulas_need_more_room_than_there_is_is_refused(monkeypatch):
+    monkeypatch.setattr(kernel, "MOST_TERMS", 20_000)
+    with pytest.raises(TooLargeError, match="let a parameter stand for a part of it"):
+        compile_model(nested(
+            "par (i = 2, floor(N/2)) seq (j = N-4, N) par (k = i+i, P-1) {"
+            " use(uneven[2*j-P], ts*min(abs(M*k-i-j), P));"
+            " use(grid[(2*j-2*k+M*i) mod 2+floor((i+3*j+k)/2), floor((2*i-2*j+k)/M) mod 4], tb) }"
+        ))  # fmt: skip
 
 
 DECLARED = "param N : int >= 0, P : int >= 1, tb : time\nresource r[0..400], ring[0..P-1]\n"

@@ -22,6 +22,9 @@ from parcast_pamela.language.functions import Exact
 #: Products of sums of more terms are refused.
 MOST_PRODUCTS = 100_000
 
+#: Terms of all formulas of a model that are held, some 1 kB each; a model of more is refused.
+MOST_TERMS = 2_000_000
+
 
 class Kernel:
     """Makes atoms and polynomials, each once; the `Arithmetic` of polynomials.
@@ -38,6 +41,7 @@ class Kernel:
         self._symbols: dict[str, Symbol] = {}
         self._substituted: dict[Any, Polynomial] = {}
         self._fresh = 0
+        self._terms = 0  #: of all polynomials
 
     def of(self, value: Polynomial | Exact) -> Polynomial:
         """Return a number as an expression, and an expression as it is."""
@@ -147,9 +151,7 @@ class Kernel:
             if (factor := first.constant) is not None:
                 return self.scaled(second, factor)
         if len(left.terms) * len(right.terms) > MOST_PRODUCTS:
-            raise TooLargeError(
-                "the formula becomes too large; let a parameter stand for a part of it"
-            )
+            raise _too_large()
         terms: dict[Monomial, Exact] = {}
         for left_monomial, a in left.terms:
             for right_monomial, b in right.terms:
@@ -250,7 +252,7 @@ class Kernel:
         polynomial = self._polynomials.get(key)
         if polynomial is None:
             ordered = tuple(sorted(terms.items(), key=self._order))
-            polynomial = self._polynomials[key] = Polynomial(self, ordered, _free(ordered))
+            polynomial = self._polynomials[key] = self._held(ordered, _free(ordered))
         return polynomial
 
     def _order(self, term: tuple[Monomial, Exact]) -> list[tuple[int, int]]:
@@ -266,9 +268,22 @@ class Kernel:
         key = terms if len(terms) < 2 else frozenset(terms)
         polynomial = self._polynomials.get(key)
         if polynomial is None:
-            polynomial = Polynomial(self, terms, _free(terms) if free is None else free)
+            polynomial = self._held(terms, _free(terms) if free is None else free)
             self._polynomials[key] = polynomial
         return polynomial
+
+    def _held(
+        self, terms: tuple[tuple[Monomial, Exact], ...], free: frozenset[Symbol]
+    ) -> Polynomial:
+        """Return a new polynomial, if there is room for it."""
+        self._terms += len(terms)
+        if self._terms > MOST_TERMS:
+            raise _too_large()
+        return Polynomial(self, terms, free)
+
+
+def _too_large() -> TooLargeError:
+    return TooLargeError("the formula becomes too large; let a parameter stand for a part of it")
 
 
 def _free(terms: tuple[tuple[Monomial, Exact], ...]) -> frozenset[Symbol]:

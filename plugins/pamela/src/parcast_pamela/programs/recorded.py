@@ -13,7 +13,7 @@ these processes do, and all tasks, must pass.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import numpy as np
@@ -89,12 +89,10 @@ def _demands(
             alone[ranks] += receiving[block.op]
         elif block.op == "pool":
             _count_pool(alone, unrolled, block, costs)
-            for name, seconds in _on_all_disks(unrolled.pools[arguments["pool"]], costs):
-                shared[name] += seconds
         if block.op in SENDS:
             alone[ranks] += costs.sending(arguments["bytes"])
-            for name, seconds in passed(ranks, arguments["dst"], arguments["bytes"], costs):
-                shared[name] += seconds
+        for name, seconds in _passing(unrolled, block, costs):
+            shared[name] += seconds
     return alone, dict(shared), started
 
 
@@ -104,6 +102,16 @@ def _count_pool(alone: np.ndarray, unrolled: Unrolled, block: Block, costs: Cost
     alone[takers] += fetching(takers, 0, costs, pool.master)
     if pool.master is not None:
         alone[pool.master] += _attending(pool, costs)
+
+
+def _passing(unrolled: Unrolled, block: Block, costs: Costs) -> Iterable[tuple[str, float]]:
+    """Return how long messages pass what they share, and the tasks of a pool all disks."""
+    arguments = block.arguments
+    if block.op == "pool":
+        return _on_all_disks(unrolled.pools[arguments["pool"]], costs)
+    if block.op in SENDS:
+        return passed(unrolled.ranks_of(block), arguments["dst"], arguments["bytes"], costs)
+    return ()
 
 
 def _on_all_disks(pool: Pool, costs: Costs) -> Iterator[tuple[str, float]]:
