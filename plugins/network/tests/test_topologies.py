@@ -185,3 +185,26 @@ def test_a_cable_has_two_ends():
 def test_too_many_nodes_are_refused(data, reason):
     with pytest.raises(UnsupportedError, match=reason):
         fabric(Ports(nodes=9), **data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"kind": "torus", "dims": [3, 4]},
+        {"kind": "dragonfly", "groups": 3, "routers": 2, "nodes": 2},
+        {"kind": "fat-tree", "down": [4, 3], "up": [1, 2], "routing": "ecmp"},
+        {"kind": "bus", "bandwidth": 1.0},
+    ],
+    ids=lambda data: data["kind"],
+)
+def test_a_single_pair_has_its_route_among_all_and_keeps_it(data):
+    network = fabric(Ports(nodes=12, bandwidth=1.0), **data)
+    sources, targets = all_pairs(12)
+    table = network.routes(sources, targets)
+    for index in range(len(table)):
+        pair = sources[[index]], targets[[index]]
+        row = network.routes(*pair)
+        assert row.dtype == table.dtype
+        assert np.array_equal(row, table[[index]])
+        assert network.routes(*pair) is row
+        assert not row.flags.writeable

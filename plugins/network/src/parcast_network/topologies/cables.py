@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -19,6 +20,9 @@ Indices = NDArray[np.int32]
 
 #: From arrays of ports that send and receive to their routes, without the links of the ports.
 Routes = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+
+#: The most routes of single pairs that a fabric keeps: who follows messages asks for one at a time.
+_PAIRS = 65_536
 
 
 @attrs.frozen(kw_only=True)
@@ -96,6 +100,17 @@ def cabled(
             parts.append(_of_links(np.array(exact), bundle))
         return np.concatenate(parts)
 
+    def routed(sources: NDArray[Any], targets: NDArray[Any]) -> NDArray[np.int32]:
+        if len(sources) == 1:
+            return single(int(sources[0]), int(targets[0]))
+        return whole(sources, targets)
+
+    @lru_cache(_PAIRS)
+    def single(source: int, target: int) -> NDArray[np.int32]:
+        row = whole(np.array([source], np.int32), np.array([target], np.int32))
+        row.setflags(write=False)
+        return row
+
     def whole(sources: NDArray[Any], targets: NDArray[Any]) -> NDArray[np.int32]:
         between = routes(sources, targets)
         table = np.empty((len(between), between.shape[1] + 2), np.int32)
@@ -118,7 +133,7 @@ def cabled(
     return Fabric(
         capacity=column("bandwidth", at_ports),
         latency=column("latency", number(latency)),
-        routes=whole,
+        routes=routed,
         name=name,
         shared=np.concatenate(shared),
     )
