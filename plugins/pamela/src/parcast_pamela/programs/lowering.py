@@ -45,6 +45,7 @@ class _Model:
     text: str
     values: Mapping[str, int | float]  #: of its parameters
     reason: str  #: why it has numbers; empty where it has formulas
+    waits: bool = False  #: whether the numbers are a critical path, waits for messages in it
 
 
 #: Seconds for an operation, in numbers: on one core of a server of 2023.
@@ -69,11 +70,10 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     matched = _matched(workload, query)
     costs = Costs.of(query, matched.native.needs(), WHOLE_NETWORK)
     made = _model(workload, query, form, matched, costs, stated=False)
-    with_waits = form == "numbers" or (bool(made.reason) and form == "free" and says_more(costs))
-    notes = [_NOTES["numbers" if with_waits else form]]
+    notes = [_NOTES["numbers" if made.waits else form]]
     if made.reason:
         notes.append(f"the model has numbers in place of formulas: {made.reason}")
-    if with_waits and matched.matching.timed():
+    if made.waits and matched.matching.timed():
         notes.append("nobody waits for what recv(ANY) takes: another message may come first")
     content = Content(
         made.text,
@@ -81,7 +81,7 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
         workload.name,
         "",
         tuple(made.values.items()),
-        form="numbers" if with_waits else form,
+        form="numbers" if made.waits else form,
         links=tuple(link_seconds(matched, costs).items()),
     )
     converted = Workload(
@@ -137,13 +137,21 @@ def _model(
             raise UnsupportedError(
                 f"{workload.name} has no form barrier: {reason}; use pamela.form=free"
             )
+    waits = form == "numbers" or (form == "free" and says_more(costs))
     if not reason and form != "numbers":
         written = _in_formulas(workload, query, form, matched, costs, stated=stated)
-        if not written.reason:
+        if not written.reason and not _is_empty(written.text, matched):
             return written
-        reason = written.reason
-    text = _in_numbers(workload, query, form, matched, costs, stated=stated)
-    return _Model(text, {}, "" if form == "numbers" else reason)
+        waits = waits or not written.reason
+        reason = written.reason or "all that takes time is waiting for messages, which they lack"
+    text = _in_numbers(workload, query, form, matched, costs, waits=waits, stated=stated)
+    return _Model(text, {}, "" if form == "numbers" else reason, waits)
+
+
+def _is_empty(text: str, matched: Matched) -> bool:
+    """Return whether a model of a program with messages says that nothing takes time."""
+    says = "use(" in text or "delay(" in text
+    return not says and "messages" in matched.native.needs()
 
 
 def _in_formulas(
@@ -212,7 +220,14 @@ def _bits(body: tuple[Statement, ...]) -> str:
 
 
 def _in_numbers(
-    workload: Workload, query: Query, form: Form, matched: Matched, costs: Costs, *, stated: bool
+    workload: Workload,
+    query: Query,
+    form: Form,
+    matched: Matched,
+    costs: Costs,
+    *,
+    waits: bool,
+    stated: bool,
 ) -> str:
     """Return the text of the model of a program without formulas."""
     if form == "barrier":
@@ -223,7 +238,7 @@ def _in_numbers(
             )
         lines = steps.text(matched, costs)
     else:
-        lines = recorded.text(matched, costs, waits=form == "numbers" or says_more(costs))
+        lines = recorded.text(matched, costs, waits=waits)
     head = [
         f"// {workload.summary or workload.name}",
         f"// source: made of {workload.name} at {query.p} processes, in numbers",
