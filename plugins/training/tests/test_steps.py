@@ -10,6 +10,7 @@ import pytest
 from parcast import Query, Registry, UnsupportedError
 from parcast.files import workload_from_data
 from parcast.model import WHOLE_NETWORK, Costs
+from parcast.model.accelerator import Accelerator, Rates
 from parcast.program.matching import matched_program
 from parcast.testing import by_sweep, cases, seeds
 from parcast_training.steps.asking import step_at
@@ -22,7 +23,7 @@ from parcast_training.steps.memory import layer_activations, memory_of
 from parcast_training.steps.program import lower
 from parcast_training.steps.schedule import played
 from parcast_training.steps.segments import Hop
-from parcast_training.steps.solver import Training
+from parcast_training.steps.solver import Training, too_short
 
 from .random_jobs import random_query
 
@@ -238,3 +239,11 @@ def test_offloaded_states_cost_no_memory_and_the_host_link(registry):
     assert steps[1].stages[0].exchanges["offload"] == pytest.approx(longer)
     with pytest.raises(UnsupportedError, match=r"states no accelerator\.host_bandwidth"):
         step_at(attrs.evolve(query, machine=machine)).seconds  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["A100-SXM4-80GB", "H100 SXM", ""])
+def test_what_no_published_step_was_compared_on_says_so(name):
+    memory = {"memory": 8e10, "memory_bandwidth": 2e12}
+    accelerator = Accelerator(name=name, rates=Rates(bf16=1e15), **memory)
+    assert ("other accelerators were not compared" in too_short(accelerator)) == (name[:1] != "A")
+    assert "6 to 16 % longer" in too_short(accelerator)
