@@ -117,8 +117,17 @@ def _calls(path: Path) -> Iterator[_Call]:
         last = times[-1]
 
 
-def read(path: Path, files: Sequence[Path] = ()) -> Trace:
+def read(path: Path, files: Sequence[Path] = (), *, assume_alike: bool = False) -> Trace:
     """Return the trace of which this is one rank's file.
+
+    Parameters
+    ----------
+    path
+        One rank's file.
+    files
+        Those of all ranks, if they are known.
+    assume_alike
+        Whether a rank whose file is a copy of rank 0's did what rank 0 did.
 
     Raises
     ------
@@ -131,7 +140,7 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     """
     files = rank_files(path, files)
     comms = Communicators(len(files))
-    ranks = [_Handles(rank, comms, path, len(files)) for rank in range(len(files))]
+    ranks = [_Handles(rank, comms, path, len(files), assume_alike) for rank in range(len(files))]
     starts = [min([call.start for call in handles.learn(file)], default=0.0)
               for handles, file in zip(ranks, files, strict=True)]  # fmt: skip
     comms.settle()
@@ -143,7 +152,11 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
         writer = _Writer(recorder, handles, min(starts), got)
         for call in _calls(file):
             writer.write(call)
-    return recording.trace(tick=1e-6, notes=tuple(wildcard_notes(*counted(envelopes))))
+    notes = wildcard_notes(*counted(envelopes))
+    if copies := sum(handles.copied for handles in ranks):
+        notes = [*notes, f"rank 0 stands for the {copies} ranks whose files are copies of its file "
+                 "(--assume-alike)"]  # fmt: skip
+    return recording.trace(tick=1e-6, notes=tuple(notes))
 
 
 def _messages(files: Sequence[Path], ranks: Sequence[_Handles]) -> list[list[Envelope]]:
@@ -162,8 +175,10 @@ def _messages(files: Sequence[Path], ranks: Sequence[_Handles]) -> list[list[Env
 class _Handles:
     """A rank's handles of communicators, named by the calls that made them."""
 
-    def __init__(self, rank: int, comms: Communicators, path: Path, size: int) -> None:
+    def __init__(self, rank: int, comms: Communicators, path: Path, size: int, alike: bool) -> None:
         self.rank, self.comms, self.path, self.size = rank, comms, path, size
+        self.alike = alike  #: a copy of rank 0's file will do
+        self.copied = False
         self.world: str | None = None
         self.unclaimed: list[Name] = []
         self.names: dict[str, Name] = {}
@@ -183,10 +198,16 @@ class _Handles:
         handle, position, size = call.comm()
         if self.world is None:
             check_size(self.path, self.size, size)
-            if position != self.rank:
+            self.copied = position == 0 < self.rank
+            if position != self.rank and not (self.copied and self.alike):
+                way = "; if it is a copy of rank 0's file, add --assume-alike"
                 raise FileError(f"{call.where}: this is rank {position}, and the file's name says "
-                                f"{self.rank}")  # fmt: skip
+                                f"{self.rank}{way if self.copied else ''}")  # fmt: skip
             self.world, self.names[handle] = handle, WORLD
+        if self.copied and (call.name in _MESSAGES or call.name in ("comm_split", "comm_dup")):
+            raise UnsupportedError(f"{call.where}: the file is a copy of rank 0's, and its "
+                                   f"MPI_{call.name.capitalize()} would be of rank 0; only of "
+                                   "collectives of all ranks can one stand for others")  # fmt: skip
         if call.name not in ("comm_split", "comm_dup"):
             return
         if handle != self.world:
