@@ -37,7 +37,7 @@ def test_copies_of_rank_0_s_file_are_refused_or_taken_for_the_like_of_it(tmp_pat
 @pytest.mark.parametrize("alike", [False, True])
 def test_another_rank_s_file_is_refused_anyhow(tmp_path, alike):
     path = written(tmp_path, [0, 2, 1])
-    with pytest.raises(FileError, match="this is rank 2, and the file's name says 1$"):
+    with pytest.raises(FileError, match=r"this is rank 2, and the file's name says 1$"):
         read_trace(path, assume_alike=alike)
 
 

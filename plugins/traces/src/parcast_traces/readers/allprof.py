@@ -152,10 +152,10 @@ def read(path: Path, files: Sequence[Path] = (), *, assume_alike: bool = False) 
         writer = _Writer(recorder, handles, min(starts), got)
         for call in _calls(file):
             writer.write(call)
-    notes = wildcard_notes(*counted(envelopes))
+    notes = list(wildcard_notes(*counted(envelopes)))
     if copies := sum(handles.copied for handles in ranks):
-        notes = [*notes, f"rank 0 stands for the {copies} ranks whose files are copies of its file "
-                 "(--assume-alike)"]  # fmt: skip
+        notes.append(f"rank 0 stands for the {copies} ranks whose files are copies of its file "
+                     "(--assume-alike)")  # fmt: skip
     return recording.trace(tick=1e-6, notes=tuple(notes))
 
 
