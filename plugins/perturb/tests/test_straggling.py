@@ -13,10 +13,13 @@ from parcast.cli import main
 from parcast.testing import cases
 from parcast_perturb.excess import excess_of
 from parcast_perturb.one_clock import on_one_clock, recorded_costs
-from parcast_perturb.perturbation import Recorded
+from parcast_perturb.perturbation import Perturbation, Recorded
+from parcast_perturb.propagation.running import propagate
 from parcast_perturb.slow_ranks import slowness
+from parcast_traces.readers import read_trace
 from parcast_traces.readers.columnar import write
 from parcast_traces.trace.recording import Recording
+from parcast_traces.writers import write_trace
 
 from .straggling import LATENCY, Straggling, straggling
 
@@ -163,3 +166,24 @@ def test_the_delay_of_a_recorded_rank_is_found_and_costs_what_it_cost(name, caps
     assert (found["before"] - found["without"]["1"]) * found["tick"] == pytest.approx(
         cost, rel=0.05
     )
+
+
+@pytest.mark.parametrize("suffix", [".trace", ".otf2"])
+def test_recorded_training_says_the_same_in_other_formats(suffix, tmp_path):
+    """Unperturbed it is what was recorded, exactly; the slow rank costs as much."""
+    if suffix == ".otf2":
+        pytest.importorskip("otf2")
+    recorded = read_trace(Path(__file__).parent / "files" / "straggling" / "gloo-ddp")
+    write_trace(recorded, tmp_path / f"a{suffix}")
+    again = read_trace(tmp_path / f"a{suffix}")
+    costs = []
+    for trace in (recorded, again):
+        for policy in ("upper", "lower"):
+            same = propagate(trace, Perturbation(), Recorded(), policy, every_end=True)
+            assert not same.ends.any()
+        clock = on_one_clock(trace)
+        assert clock is not None
+        cost = slowness(clock.trace, recorded_costs(clock.trace, Recorded()), "clocked")
+        assert list(cost.without) == [1]
+        costs.append((cost.before * trace.tick, cost.without[1] * trace.tick))
+    assert costs[0] == pytest.approx(costs[1], rel=1e-6)  # OTF2 has whole ns

@@ -57,9 +57,10 @@ def read_trace(
 
 def _read(source: Source, *, assume_alike: bool) -> Trace:
     reader: Callable[..., Trace] = load(source.format.target)
-    if assume_alike and not source.format.ranks_inside:
+    if assume_alike and not source.format.alike:
+        names = " and ".join(known.name for known in FORMATS if known.alike)
         raise UnsupportedError(f"{source.path} ({source.format.name}): --assume-alike is for "
-                               "profiles, which may be of one rank of many")  # fmt: skip
+                               f"{names}, of which one rank may stand for others")  # fmt: skip
     options = {"assume_alike": True} if assume_alike else {}
     files = (source.files,) if source.files else ()
     return reader(source.path, *files, **options)

@@ -9,15 +9,13 @@ say whose message a receive from any source got, nor which request a test comple
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import attrs
-
-from parcast.errors import FileError, UnsupportedError, shorten
+from parcast.errors import FileError, UnsupportedError
+from parcast_traces.readers.allprof_calls import ARGUMENTS, MESSAGES, Call, calls_of
 from parcast_traces.readers.communicators import WORLD, Communicators, Name
 from parcast_traces.readers.rank_files import check_size, rank_files
-from parcast_traces.readers.text import lines, number, whole
 from parcast_traces.readers.wildcards import (
     ANY,
     Envelope,
@@ -26,99 +24,23 @@ from parcast_traces.readers.wildcards import (
     messages_of,
     wildcard_notes,
 )
-from parcast_traces.trace.calls import ISENDS, ROOTED, SENDS
+from parcast_traces.trace.calls import ROOTED
 from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.rank_recorder import RankRecorder
 from parcast_traces.trace.recording import Recording
 
-_SEND = ("buf", "count", "type", "peer", "tag", "comm", "request")
-_LOCAL_SUM = ("sbuf", "rbuf", "count", "type", "op", "comm")
-_MANY = ("sbuf", "count", "type", "rbuf", "rcount", "rtype", "comm")
-_ONE = ("sbuf", "count", "type", "rbuf", "rcount", "rtype", "root", "comm")
-_RECV = ("buf", "count", "type", "peer", "tag", "comm", "status")
 
-#: The arguments of the calls that are read.
-_ARGUMENTS: Mapping[str, Sequence[str]] = {
-    **dict.fromkeys(SENDS, _SEND[:-1]),
-    **dict.fromkeys((*ISENDS, "irecv"), _SEND),
-    **dict.fromkeys(("recv",), _RECV),
-    "sendrecv": ("sbuf", "count", "type", "peer", "tag", "rbuf", "rcount", "rtype", "source",
-                 "rtag", "comm", "status"),
-    "wait": ("request", "status"),
-    "waitall": ("count", "request", "status"),
-    "barrier": ("comm",),
-    "bcast": ("buf", "count", "type", "root", "comm"),
-    "reduce": ("sbuf", "rbuf", "count", "type", "op", "root", "comm"),
-    **dict.fromkeys(("allreduce", "scan", "exscan"), _LOCAL_SUM),
-    **dict.fromkeys(("gather", "scatter"), _ONE),
-    **dict.fromkeys(("allgather", "alltoall"), _MANY),
-    "comm_split": ("comm", "color", "key", "made"),
-    "comm_dup": ("comm", "made"),
-    "comm_rank": ("comm", "rank"),
-    "comm_size": ("comm", "size"),
-}  # fmt: skip
-_MESSAGES = frozenset(name for name, arguments in _ARGUMENTS.items() if "tag" in arguments)
-_UNKNOWN = ("test", "waitany", "waitsome", "start", "probe", "mprobe", "win_", "put", "get:",
-            "accumulate", "comm_create", "gatherv", "scatterv", "allgatherv", "alltoallv",
-            "alltoallw", "reduce_scatter", "send_init", "recv_init")  # fmt: skip
-
-
-@attrs.frozen
-class _Call:
-    name: str
-    start: float
-    end: float
-    arguments: Mapping[str, str]
-    where: str
-
-    def whole(self, name: str) -> int:
-        return whole(self.arguments[name], f"{self.where}: {name}", least=-(1 << 62))
-
-    def bytes(self, count: str = "count", kind: str = "type") -> int:
-        parts = self.arguments[kind].split(",")
-        if len(parts) != 3:
-            raise FileError(f"{self.where}: a type is number,size,extent, not "
-                            f"{shorten(self.arguments[kind])!r}")  # fmt: skip
-        return self.whole(count) * whole(parts[1], f"{self.where}: the size of a type")
-
-    def comm(self) -> tuple[str, int, int]:
-        """Return the handle of the communicator, this rank's position in it, and its size."""
-        parts = self.arguments["comm"].split(",")
-        if len(parts) != 3:
-            raise FileError(f"{self.where}: a communicator is handle,rank,size, not "
-                            f"{shorten(self.arguments['comm'])!r}")  # fmt: skip
-        return parts[0], *(whole(word, f"{self.where}: communicator") for word in parts[1:])  # type: ignore[return-value]
-
-
-def _calls(path: Path) -> Iterator[_Call]:
-    """Yield the calls of a rank in order."""
-    last = 0.0
-    for line, text in lines(path):
-        if not text or text.startswith("#"):
-            continue
-        where, parts = f"{path}:{line}", text.split(":")
-        if not parts[0].startswith("MPI_") or len(parts) < 3:
-            raise FileError(f"{where}: {shorten(text)!r} is no call of liballprof")
-        name, arguments = parts[0].lower().removeprefix("mpi_"), parts[2:-1]
-        if name.startswith(_UNKNOWN):
-            raise UnsupportedError(f"{where}: liballprof does not say all of {parts[0]}, such as "
-                                   "what it completed, so it is not read")  # fmt: skip
-        names = _ARGUMENTS.get(name)
-        if names is not None and len(arguments) < len(names):
-            raise FileError(
-                f"{where}: {parts[0]} has {len(arguments)} of {len(names)} arguments; is the file "
-                "cut off?"
-            )
-        ends = [None if word == "-" else number(word, where) for word in (parts[1], parts[-1])]
-        times = [time for time in ends if time is not None] or [last]
-        yield _Call(
-            name, times[0], times[-1], dict(zip(names or (), arguments, strict=False)), where
-        )
-        last = times[-1]
-
-
-def read(path: Path, files: Sequence[Path] = ()) -> Trace:
+def read(path: Path, files: Sequence[Path] = (), *, assume_alike: bool = False) -> Trace:
     """Return the trace of which this is one rank's file.
+
+    Parameters
+    ----------
+    path
+        One rank's file.
+    files
+        Those of all ranks, if they are known.
+    assume_alike
+        Whether a rank whose file is a copy of rank 0's did what rank 0 did.
 
     Raises
     ------
@@ -131,7 +53,7 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     """
     files = rank_files(path, files)
     comms = Communicators(len(files))
-    ranks = [_Handles(rank, comms, path, len(files)) for rank in range(len(files))]
+    ranks = [_Handles(rank, comms, path, len(files), assume_alike) for rank in range(len(files))]
     starts = [min([call.start for call in handles.learn(file)], default=0.0)
               for handles, file in zip(ranks, files, strict=True)]  # fmt: skip
     comms.settle()
@@ -141,9 +63,13 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     for recorder, file, handles in zip(recording.ranks, files, ranks, strict=True):
         got = deque(envelopes[recorder.rank]) if envelopes else None
         writer = _Writer(recorder, handles, min(starts), got)
-        for call in _calls(file):
+        for call in calls_of(file):
             writer.write(call)
-    return recording.trace(tick=1e-6, notes=tuple(wildcard_notes(*counted(envelopes))))
+    notes = list(wildcard_notes(*counted(envelopes)))
+    if copies := sum(handles.copied for handles in ranks):
+        notes.append(f"rank 0 stands for the {copies} ranks whose files are copies of its file "
+                     "(--assume-alike)")  # fmt: skip
+    return recording.trace(tick=1e-6, notes=tuple(notes))
 
 
 def _messages(files: Sequence[Path], ranks: Sequence[_Handles]) -> list[list[Envelope]]:
@@ -151,7 +77,7 @@ def _messages(files: Sequence[Path], ranks: Sequence[_Handles]) -> list[list[Env
     plans = [Steps(handles.rank) for handles in ranks]
     for plan, file, handles in zip(plans, files, ranks, strict=True):
         planner, last = _Writer(plan, handles, 0.0, None), None
-        for call in _calls(file):
+        for call in calls_of(file):
             plan.where, last = call.where, call.start if last is None else last
             planner.worked += call.start - last
             planner.write(call)
@@ -162,16 +88,18 @@ def _messages(files: Sequence[Path], ranks: Sequence[_Handles]) -> list[list[Env
 class _Handles:
     """A rank's handles of communicators, named by the calls that made them."""
 
-    def __init__(self, rank: int, comms: Communicators, path: Path, size: int) -> None:
+    def __init__(self, rank: int, comms: Communicators, path: Path, size: int, alike: bool) -> None:
         self.rank, self.comms, self.path, self.size = rank, comms, path, size
+        self.alike = alike  #: a copy of rank 0's file will do
+        self.copied = False
         self.world: str | None = None
         self.unclaimed: list[Name] = []
         self.names: dict[str, Name] = {}
         self.wild = False  #: a receive names no source or no tag
 
-    def learn(self, file: Path) -> Iterator[_Call]:
+    def learn(self, file: Path) -> Iterator[Call]:
         """Yield the calls of the first way through a file, of which this learns what is made."""
-        for call in _calls(file):
+        for call in calls_of(file):
             if "comm" in call.arguments:
                 self._see(call)
             asked = ("source", "rtag") if call.name == "sendrecv" else ("peer", "tag")
@@ -179,14 +107,20 @@ class _Handles:
                 self.wild = self.wild or min(map(call.whole, asked)) < 0
             yield call
 
-    def _see(self, call: _Call) -> None:
+    def _see(self, call: Call) -> None:
         handle, position, size = call.comm()
         if self.world is None:
             check_size(self.path, self.size, size)
-            if position != self.rank:
+            self.copied = position == 0 < self.rank
+            if position != self.rank and not (self.copied and self.alike):
+                way = "; if it is a copy of rank 0's file, add --assume-alike"
                 raise FileError(f"{call.where}: this is rank {position}, and the file's name says "
-                                f"{self.rank}")  # fmt: skip
+                                f"{self.rank}{way if self.copied else ''}")  # fmt: skip
             self.world, self.names[handle] = handle, WORLD
+        if self.copied and (call.name in MESSAGES or call.name in ("comm_split", "comm_dup")):
+            raise UnsupportedError(f"{call.where}: the file is a copy of rank 0's, and its "
+                                   f"MPI_{call.name.capitalize()} would be of rank 0; only of "
+                                   "collectives of all ranks can one stand for others")  # fmt: skip
         if call.name not in ("comm_split", "comm_dup"):
             return
         if handle != self.world:
@@ -198,7 +132,7 @@ class _Handles:
         if name is not None:
             self.unclaimed.append(name)
 
-    def of(self, call: _Call) -> Name:
+    def of(self, call: Call) -> Name:
         """Return the communicator of a call; a new handle is the first made that fits."""
         handle, position, size = call.comm()
         if handle not in self.names:
@@ -238,16 +172,16 @@ class _Writer:
         self.worked = 0.0
         self.open: set[int] = set()  #: where in memory the requests are
 
-    def write(self, call: _Call) -> None:
+    def write(self, call: Call) -> None:
         name, times = call.name, (call.start - self.origin, call.end - self.origin)
         if isinstance(self.recorder, Steps):
             times = (self.worked, self.worked)
-        if name in ("comm_rank", "comm_size") or name not in _ARGUMENTS:
+        if name in ("comm_rank", "comm_size") or name not in ARGUMENTS:
             self.recorder.local(name if name in ("init", "finalize") else "call", *times,
                                 site=name)  # fmt: skip
         elif name in ("wait", "waitall"):
             self.recorder.wait(name, *times, self._completed(call))
-        elif name in _MESSAGES:
+        elif name in MESSAGES:
             self._message(call, times)
         else:
             comm = self.handles.of(call)
@@ -257,7 +191,7 @@ class _Writer:
             root = self._peer(call, comm, call.whole("root")) if name in ROOTED else None
             self.recorder.collective(name, *times, size, comm, root)
 
-    def _completed(self, call: _Call) -> list[int]:
+    def _completed(self, call: Call) -> list[int]:
         """Return the requests of a wait: handles have 8 bytes, or 4, one behind the other."""
         count = call.whole("count") if call.name == "waitall" else 1
         first, requests = call.whole("request"), list[int]()
@@ -271,7 +205,7 @@ class _Writer:
         self.open.difference_update(requests)
         return requests
 
-    def _peer(self, call: _Call, comm: Name, position: int) -> int:
+    def _peer(self, call: Call, comm: Name, position: int) -> int:
         return self.handles.comms.peer(comm, position, call.where)
 
     def _envelope(self, position: int, tag: int, comm: Name, where: str) -> Envelope:
@@ -283,7 +217,7 @@ class _Writer:
         source = self.handles.comms.peer(comm, position, where) if position >= 0 else ANY
         return source, tag if tag >= 0 else ANY
 
-    def _message(self, call: _Call, times: tuple[float, float]) -> None:
+    def _message(self, call: Call, times: tuple[float, float]) -> None:
         name, comm, position, tag = call.name, self.handles.of(call), call.whole("peer"), 0
         tag, request = call.whole("tag"), None
         target, source = None, None

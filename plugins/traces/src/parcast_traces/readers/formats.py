@@ -25,6 +25,7 @@ class Format:
     several: bool = attrs.field(default=False, kw_only=True)  #: its reader takes several files
     ranks_inside: bool = attrs.field(default=False, kw_only=True)
     """Its files say their ranks, so that names count only where they do beyond doubt."""
+    alike: bool = attrs.field(default=False, kw_only=True)  #: one rank may stand for others
     untimed: bool = attrs.field(
         default=False, kw_only=True
     )  #: beside another format it is left out
@@ -52,7 +53,8 @@ FORMATS: tuple[Format, ...] = (
            mark=rb"(?:\A|\n)[ \t]*num_ranks\s+\d|\A\x7f\x10\0\0\0\0\0\0"),
     Format("DUMPI", f"{_READERS}.dumpi:read", several=True,
            mark=rb" entering at walltime |\A\xff\xaa\xddDUMPI"),
-    Format("liballprof", f"{_READERS}.allprof:read", mark=rb"(?:\A|\n)MPI_Init:", several=True),
+    Format("liballprof", f"{_READERS}.allprof:read", mark=rb"(?:\A|\n)MPI_Init:", several=True,
+           alike=True),
     Format("time-independent (SimGrid)", f"{_READERS}.time_independent:read", (".tit", ".txt"),
            several=True,
            mark=rb"\A" + _BLANK + rb"[ \t]*\d+[ \t]+" + _ACTIONS + rb"\b|" + _INDEX),
@@ -62,7 +64,7 @@ FORMATS: tuple[Format, ...] = (
     Format("execution graph of PyTorch", f"{_READERS}.pytorch_graph:read", several=True,
            untimed=True, most=_MOST_WHOLE, mark=rb'\A\s*\{\s*"schema"\s*:\s*"\d'),
     Format("profiler of PyTorch (Kineto)", f"{_READERS}.kineto:read", several=True,
-           ranks_inside=True,
+           ranks_inside=True, alike=True,
            mark=rb'\A\s*\{.*"(?:traceEvents|distributedInfo|deviceProperties)"\s*:'
                 rb'|\A\s*\[\s*\{[^}]*"ph"\s*:'),
     Format("neutral JSON", f"{_READERS}.neutral:read", (".json",), most=_MOST_WHOLE,
