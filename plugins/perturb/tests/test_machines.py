@@ -51,6 +51,11 @@ def asked(trace, machine, replications=3):
     return reason or Clocked().solve(query).time
 
 
+def beside(trace):
+    """Return whether there are nonblocking collectives, beside which something is computed."""
+    return (trace.events.whole[:, KIND] >= ALL + NONBLOCKING).any()
+
+
 def ran(trace, machine, added=None, replications=3):
     """Return what the commands say, a time or why not."""
     try:
@@ -99,7 +104,9 @@ def test_the_commands_answer_as_the_solver(network):
             assert any(stated and reason in second for reason, stated in reasons.items()), seed
             refused += 1
         else:
-            assert second == pytest.approx(first, rel=1e-12), seed
+            # what is computed beside nonblocking collectives is cut where their messages end
+            cut = "noise" in machine.parts and beside(trace)
+            assert second == pytest.approx(first, rel=1e-4 if cut else 1e-12), seed
             answered += 1
     assert answered > CASES / (8 if network else 4)  # of 100 some 62 or 76, and 25 on networks
     assert refused > CASES / 50
@@ -145,11 +152,11 @@ def test_what_is_added_is_as_a_slower_machine():
         if isinstance(want, str):
             assert found == want
             continue
-        if (trace.events.whole[:, KIND] >= ALL + NONBLOCKING).any():
+        if beside(trace):
             continue  # what is computed beside them is cut as this machine's messages last
         assert found == pytest.approx(want, rel=1e-9, abs=1e-15), seed
         answered += 1
-    assert answered > CASES / 4  # of 100 some 62 or 76
+    assert answered > CASES / 10  # of 100 between 20 and 76
 
 
 MACHINE = """
