@@ -142,6 +142,22 @@ def test_scripts_of_other_models_are_refused(tmp_path, old, new, sentence):
         read(tmp_path, "pretrain.sh", SCRIPT.replace(old, new))
 
 
+@pytest.mark.parametrize(
+    ("words", "precision"),
+    [
+        ("", "fp32"),
+        ("--bf16", "bf16"),
+        ("--fp16", "fp16"),
+        ("--fp8-format hybrid --bf16", "fp8"),
+        ("--bf16 --fp8-format hybrid", "fp8"),
+        ("--bf16 --fp4-format e2m1", "fp4"),
+    ],
+)
+def test_products_are_in_32_bits_unless_a_script_says_otherwise(tmp_path, words, precision):
+    script = SCRIPT.replace("--grad-reduce", f"{words} --grad-reduce")
+    assert read(tmp_path, "pretrain.sh", script).precision == precision
+
+
 def test_experts_have_a_width_of_their_own(tmp_path):
     wide = "--num-experts 8 --moe-ffn-hidden-size 768 --ffn-hidden-size 6144 --grad-reduce"
     assert read(tmp_path, "pretrain.sh", SCRIPT.replace("--grad-reduce", wide)).ffn == 768
