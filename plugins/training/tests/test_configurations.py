@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from parcast import InvalidPointError, Registry
@@ -170,3 +172,60 @@ def test_variables_of_a_script_count_as_what_it_assigns(tmp_path):
     twice = SCRIPT.replace("if [", "NUM_LAYERS=48\nif [")
     with pytest.raises(FileError, match=r"--num-layers \$NUM_LAYERS is no whole number; write it"):
         read(tmp_path, "pretrain.sh", twice)
+
+
+MODEL = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 64,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 8,
+    "intermediate_size": 256,
+    "vocab_size": 1000,
+    "max_position_embeddings": 128,
+    "hidden_act": "silu",
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, {"tied": False, "gated": True, "ffn": 256, "kv_heads": None}),
+        ({"tie_word_embeddings": True}, {"tied": True}),
+        ({"model_type": "gemma", "hidden_act": "gelu"}, {"tied": True, "gated": True}),
+        ({"model_type": "falcon", "multi_query": True}, {"kv_heads": 1, "tied": True}),
+        (
+            {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32},
+            {"experts": 8, "active": 2, "ffn": 32},
+        ),
+        ({"layer_types": ["full_attention"] * 4, "type_vocab_size": 1}, {"layers": 4}),
+    ],
+)
+def test_a_model_is_as_its_classes_have_it(tmp_path, changes, expected):
+    job = read(tmp_path, "config.json", json.dumps({**MODEL, **changes}))
+    assert {name: getattr(job, name) for name in expected} == expected
+
+
+def test_a_model_of_gpt_2_has_keys_of_its_own(tmp_path):
+    config = {"n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "n_inner": None}
+    job = read(tmp_path, "config.json", json.dumps({**config, "vocab_size": 50257}))
+    assert (job.layers, job.hidden, job.heads, job.sequence, job.ffn) == (12, 768, 12, 1024, None)
+    assert job.weights == 12 * 12 * 768**2 + 50257 * 768
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"architectures": ["BertForMaskedLM"]}, "BertForMaskedLM is no model of text alone"),
+        ({"type_vocab_size": 2}, "as those of an encoder"),
+        ({"kv_lora_rank": 512}, "keys and values are of low rank"),
+        ({"layer_types": ["linear_attention"]}, "attention is linear_attention in some layers"),
+        ({"decoder_sparse_step": 2}, "some of its layers have no experts"),
+        ({"block_configs": [{}]}, "its layers differ"),
+        ({"num_experts": 8}, "no num_experts_per_tok"),
+        ({"num_hidden_layers": None}, "no number of layers"),
+    ],
+)
+def test_models_that_are_no_decoder_of_like_layers_are_refused(tmp_path, changes, sentence):
+    with pytest.raises(FileError, match=sentence):
+        read(tmp_path, "config.json", json.dumps({**MODEL, **changes}))
