@@ -216,7 +216,7 @@ def test_a_model_of_gpt_2_has_keys_of_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"architectures": ["BertForMaskedLM"]}, "BertForMaskedLM is no model of text alone"),
+        ({"architectures": ["BertForMaskedLM"]}, "BertForMaskedLM is no model of a next word"),
         ({"type_vocab_size": 2}, "as those of an encoder"),
         ({"kv_lora_rank": 512}, "keys and values are of low rank"),
         ({"layer_types": ["linear_attention"]}, "attention is linear_attention in some layers"),

@@ -107,7 +107,7 @@ def _unlike(config: Mapping[str, Any]) -> str:
     """Return why a model is no decoder whose layers are alike, if it is none."""
     names = [str(name) for name in config.get("architectures") or ()]
     if names and not any(name.endswith(_DECODERS) for name in names):
-        return f"architectures: {', '.join(names)} is no model of text alone that predicts it"
+        return f"architectures: {', '.join(names)} is no model of a next word alone"
     for key, why in _OTHERS.items():
         value = config.get(key)
         alike = {"type_vocab_size": 1, "word_embed_proj_dim": config.get("hidden_size")}.get(key)
