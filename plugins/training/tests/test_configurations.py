@@ -192,6 +192,7 @@ MODEL = {
     [
         ({}, {"tied": False, "gated": True, "ffn": 256, "kv_heads": None}),
         ({"tie_word_embeddings": True}, {"tied": True}),
+        ({"sliding_window": 64, "use_sliding_window": False}, {"sequence": 128}),
         ({"model_type": "gemma", "hidden_act": "gelu"}, {"tied": True, "gated": True}),
         ({"model_type": "falcon", "multi_query": True}, {"kv_heads": 1, "tied": True}),
         (
@@ -221,6 +222,7 @@ def test_a_model_of_gpt_2_has_keys_of_its_own(tmp_path):
         ({"kv_lora_rank": 512}, "keys and values are of low rank"),
         ({"layer_types": ["linear_attention"]}, "attention is linear_attention in some layers"),
         ({"decoder_sparse_step": 2}, "some of its layers have no experts"),
+        ({"sliding_window": 64}, "sliding_window: a token sees 64; leave it out"),
         ({"block_configs": [{}]}, "its layers differ"),
         ({"num_experts": 8}, "no num_experts_per_tok"),
         ({"num_hidden_layers": None}, "no number of layers"),

@@ -116,6 +116,9 @@ def _unlike(config: Mapping[str, Any]) -> str:
     kinds = {str(kind) for kind in config.get("layer_types") or ()}
     if unlike := kinds - {"full_attention", "attention"}:
         return f"layer_types: attention is {', '.join(sorted(unlike))} in some layers"
+    window = config.get("sliding_window") if config.get("use_sliding_window", True) else None
+    if window and window < (config.get("max_position_embeddings") or 0):
+        return f"sliding_window: a token sees {window}; leave it out for no longer sequences"
     if (config.get("decoder_sparse_step") or 1) > 1:
         return "decoder_sparse_step: some of its layers have no experts"
     return ""
