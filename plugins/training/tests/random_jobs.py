@@ -25,6 +25,12 @@ def random_machine(draw: random.Random) -> dict[str, Any]:
             "overhead_receive": draw.choice([0, 1e-6]),
             "local": {"startup": draw.choice([0, 2e-6]), "bandwidth": draw.choice([5e10, 3e11])},
         },
+        "storage": {
+            "startup": draw.choice([0, 1e-3]),
+            "bandwidth": 1e9,
+            "disks": 3,
+            "layout": draw.choice(["bus", "cluster"]),
+        },
         "accelerator": {
             "per_node": per_node,
             "units": draw.choice([1, 108]),
@@ -83,6 +89,7 @@ def random_job(draw: random.Random) -> tuple[dict[str, Any], int]:
         "overlap_gradients": draw.choice([True, False]),
         "overlap_parameters": draw.choice([True, False]),
         "overlap_tensor": draw.choice([True, False]),
+        "checkpoint_every": draw.choice([0, 0, 1, 100]),
     }
     return data, pp * tp * cp * dp
 

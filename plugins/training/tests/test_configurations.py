@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from parcast import InvalidPointError, Registry
@@ -142,6 +144,22 @@ def test_scripts_of_other_models_are_refused(tmp_path, old, new, sentence):
         read(tmp_path, "pretrain.sh", SCRIPT.replace(old, new))
 
 
+@pytest.mark.parametrize(
+    ("words", "precision"),
+    [
+        ("", "fp32"),
+        ("--bf16", "bf16"),
+        ("--fp16", "fp16"),
+        ("--fp8-format hybrid --bf16", "fp8"),
+        ("--bf16 --fp8-format hybrid", "fp8"),
+        ("--bf16 --fp4-format e2m1", "fp4"),
+    ],
+)
+def test_products_are_in_32_bits_unless_a_script_says_otherwise(tmp_path, words, precision):
+    script = SCRIPT.replace("--grad-reduce", f"{words} --grad-reduce")
+    assert read(tmp_path, "pretrain.sh", script).precision == precision
+
+
 def test_experts_have_a_width_of_their_own(tmp_path):
     wide = "--num-experts 8 --moe-ffn-hidden-size 768 --ffn-hidden-size 6144 --grad-reduce"
     assert read(tmp_path, "pretrain.sh", SCRIPT.replace("--grad-reduce", wide)).ffn == 768
@@ -154,3 +172,62 @@ def test_variables_of_a_script_count_as_what_it_assigns(tmp_path):
     twice = SCRIPT.replace("if [", "NUM_LAYERS=48\nif [")
     with pytest.raises(FileError, match=r"--num-layers \$NUM_LAYERS is no whole number; write it"):
         read(tmp_path, "pretrain.sh", twice)
+
+
+MODEL = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 64,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 8,
+    "intermediate_size": 256,
+    "vocab_size": 1000,
+    "max_position_embeddings": 128,
+    "hidden_act": "silu",
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, {"tied": False, "gated": True, "ffn": 256, "kv_heads": None}),
+        ({"tie_word_embeddings": True}, {"tied": True}),
+        ({"sliding_window": 64, "use_sliding_window": False}, {"sequence": 128}),
+        ({"model_type": "gemma", "hidden_act": "gelu"}, {"tied": True, "gated": True}),
+        ({"model_type": "falcon", "multi_query": True}, {"kv_heads": 1, "tied": True}),
+        (
+            {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32},
+            {"experts": 8, "active": 2, "ffn": 32},
+        ),
+        ({"layer_types": ["full_attention"] * 4, "type_vocab_size": 1}, {"layers": 4}),
+    ],
+)
+def test_a_model_is_as_its_classes_have_it(tmp_path, changes, expected):
+    job = read(tmp_path, "config.json", json.dumps({**MODEL, **changes}))
+    assert {name: getattr(job, name) for name in expected} == expected
+
+
+def test_a_model_of_gpt_2_has_keys_of_its_own(tmp_path):
+    config = {"n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "n_inner": None}
+    job = read(tmp_path, "config.json", json.dumps({**config, "vocab_size": 50257}))
+    assert (job.layers, job.hidden, job.heads, job.sequence, job.ffn) == (12, 768, 12, 1024, None)
+    assert job.weights == 12 * 12 * 768**2 + 50257 * 768
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"architectures": ["BertForMaskedLM"]}, "BertForMaskedLM is no model of a next word"),
+        ({"type_vocab_size": 2}, "as those of an encoder"),
+        ({"kv_lora_rank": 512}, "keys and values are of low rank"),
+        ({"layer_types": ["linear_attention"]}, "attention is linear_attention in some layers"),
+        ({"decoder_sparse_step": 2}, "some of its layers have no experts"),
+        ({"sliding_window": 64}, "sliding_window: a token sees 64; leave it out"),
+        ({"block_configs": [{}]}, "its layers differ"),
+        ({"num_experts": 8}, "no num_experts_per_tok"),
+        ({"num_hidden_layers": None}, "no number of layers"),
+    ],
+)
+def test_models_that_are_no_decoder_of_like_layers_are_refused(tmp_path, changes, sentence):
+    with pytest.raises(FileError, match=sentence):
+        read(tmp_path, "config.json", json.dumps({**MODEL, **changes}))

@@ -63,6 +63,23 @@ def test_work_and_checkpoint_are_predicted(capsys):
     assert answer["job"]["checkpoint"] == pytest.approx(saved.time)
 
 
+def test_a_training_job_says_what_it_writes_and_how_often(capsys):
+    line = ("gpt-22b", "a100-hdr", "-p", "8", "-s", "training", "--steps", "5000", "--mtbf", "50h",
+            "--restart", "5min", "--set", "storage.bandwidth=10 GB/s")  # fmt: skip
+    answer = ask(capsys, *line, "--set", "checkpoint_every=200")
+    registry = Registry()
+    job = registry.workload("gpt-22b").content
+    step = registry.predict("gpt-22b", "a100-hdr", "training.step", p=8).time
+    assert answer["job"]["work"] == pytest.approx(5000 * step)  # no checkpoint counted twice
+    assert answer["job"]["checkpoint"] == pytest.approx(14 * job.weights / 10e9, rel=1e-5)
+    assert answer["simulated_interval"] == pytest.approx(200 * step)
+    assert "a checkpoint every 200 steps, as the workload has it" in answer["notes"]
+    asked = ask(capsys, *line, "--set", "checkpoint_every=200", "--interval", "1h")
+    assert asked["simulated_interval"] == 3600
+    best = ask(capsys, *line)
+    assert "yours" not in [cut["by"] for cut in best["intervals"]]
+
+
 def test_what_is_set_counts_for_work_and_checkpoints(capsys):
     line = ("btio", "ibm-sp2", "-p", "16", "-s", "spmd.sio", "--mtbf", "50h", "--state", "30 GB",
             "--restart", "5min")  # fmt: skip

@@ -69,15 +69,29 @@ def test_the_fastest_are_those_of_timing_all(seed):
     assert [(c.memory.total, c.step.seconds) for c in front(result.fitting)] == kept
 
 
-@pytest.mark.parametrize("zero", [0, 1, 2, 3])
-def test_arguments_of_megatron_are_read_back(tmp_path, zero):
+def test_checkpoints_take_as_long_in_every_layout():
+    job, query = small_case(3)
+    accelerator, hops = accelerator_of(query), hops_of(query)
+    plain, writing = (
+        planned(job, query.p, accelerator, hops, count=3, checkpoint=seconds).best
+        for seconds in (0.0, 2.0)
+    )
+    assert [choice.job for choice in plain] == [choice.job for choice in writing]
+    longer = [b.step.seconds - a.step.seconds for a, b in zip(plain, writing, strict=True)]
+    assert longer == pytest.approx([2.0] * len(plain))
+
+
+@pytest.mark.parametrize(
+    ("zero", "precision"), [(0, "bf16"), (1, "fp8"), (2, "fp16"), (3, "fp4"), (0, "fp32")]
+)
+def test_arguments_of_megatron_are_read_back(tmp_path, zero, precision):
     job = workload_from_data(
         {
             "name": "moe", "kind": "training", "layers": 24, "hidden": 2048, "heads": 16,
             "kv_heads": 4, "ffn": 8192, "gated": True, "tied": False, "experts": 8, "active": 2,
             "sequence": 4096, "global_batch": 256, "tp": 4, "sp": 1, "pp": 2, "interleave": 3,
             "schedule": "interleaved", "ep": 4, "zero": zero, "recompute": "selective",
-            "head_dim": 128, "vocabulary": 32000,
+            "head_dim": 128, "vocabulary": 32000, "precision": precision,
         },
         "job",
         {"training": KIND},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import attrs
@@ -13,7 +14,13 @@ from parcast.model import WHOLE_NETWORK, Costs
 from parcast.model.accelerator import Accelerator, Rates
 from parcast.program.matching import matched_program
 from parcast.testing import by_sweep, cases, seeds
+from parcast_training.goodput.checkpoint_time import checkpoint_time
 from parcast_training.steps.asking import step_at
+from parcast_training.steps.checkpoint import (
+    checkpoint_bytes,
+    checkpoint_seconds,
+    checkpoint_share,
+)
 from parcast_training.steps.files import KIND
 from parcast_training.steps.formula import algebra
 from parcast_training.steps.job import Job
@@ -25,7 +32,7 @@ from parcast_training.steps.schedule import played
 from parcast_training.steps.segments import Hop
 from parcast_training.steps.solver import Training, too_short
 
-from .random_jobs import random_query
+from .random_jobs import random_machine, random_query
 
 JOBS = cases(12)
 
@@ -47,6 +54,42 @@ def program_seconds(query: Query) -> float:
 def test_the_formula_is_the_time_of_the_program_without_contention(registry, seed):
     query = random_query(registry, seed)
     assert step_at(query).seconds == pytest.approx(program_seconds(query), rel=1e-9)
+
+
+@pytest.mark.parametrize("layout", ["bus", "cluster"])
+@pytest.mark.parametrize(("p", "disks"), [(1, 1), (4, 3), (8, 3), (8, 16)])
+def test_a_checkpoint_takes_as_long_as_all_ranks_writing_it_at_once(registry, layout, p, disks):
+    storage = {"startup": 0.25, "bandwidth": 1e9, "disks": disks, "layout": layout}
+    machine = registry.machine({**random_machine(random.Random(0)), "storage": storage})
+    workload = registry.workload("gpt-22b")
+    content = attrs.evolve(workload.content, checkpoint_every=10)
+    workload = attrs.evolve(workload, content=content, parameters={})
+    query = Query(workload=workload, machine=machine, p=p, d=disks)
+    written = checkpoint_time(registry, machine, p, checkpoint_bytes(content), {}).seconds
+    assert checkpoint_bytes(content) == 14 * content.weights
+    assert checkpoint_seconds(query) == pytest.approx(written, rel=1e-12)
+    assert checkpoint_share(query) == checkpoint_seconds(query) / 10
+
+
+def test_a_step_has_its_share_of_a_checkpoint(registry):
+    settings = {"storage.bandwidth": "10 GB/s"}
+    steps = [
+        registry.predict(
+            "gpt-22b", "a100-hdr", "training.step", p=8,
+            settings={**settings, "checkpoint_every": every},
+        )
+        for every in (0, 100, 20)
+    ]  # fmt: skip
+    share = checkpoint_bytes(registry.workload("gpt-22b").content) / 10e9
+    plain, seldom, often = steps
+    assert [step.parts.io for step in steps] == pytest.approx([0, share / 100, share / 20])
+    assert seldom.time - plain.time == pytest.approx(share / 100)
+    assert often.binding == "storage"
+    assert any(note.startswith("a checkpoint of 308.8 GB every 100 steps") for note in seldom.notes)
+    refused = registry.predict(
+        "gpt-22b", "a100-hdr", "training.step", p=8, settings={"checkpoint_every": 1}
+    )
+    assert "states no storage.bandwidth" in refused.message
 
 
 @pytest.mark.parametrize(("pp", "rounds"), [(2, 1), (2, 3), (3, 1), (3, 2)])

@@ -35,7 +35,7 @@ _JOBS = (
         ".json",
         "files:read_job",
         "A step of training, or the config.json of a model.",
-        r'"kind":\s*"training"|"num_hidden_layers":',
+        r'"kind":\s*"training"|"num_hidden_layers":|"n_embd":|"architectures":',
     ),
     (".sh", "megatron:read_arguments", "Arguments of Megatron-LM.", "--num-layers"),
 )

@@ -14,6 +14,8 @@ from parcast.quantities import Distribution, to_base
 from parcast_training.goodput.checkpoint_time import checkpoint_time
 from parcast_training.goodput.durations import in_words
 from parcast_training.goodput.failing import FailingJob
+from parcast_training.steps.checkpoint import checkpoint_bytes
+from parcast_training.steps.job import Job, fixed_values
 
 
 @attrs.frozen(kw_only=True)
@@ -65,11 +67,16 @@ def read_question(registry: Registry, options: Options) -> Question:
     _refuse_idle(options)
     machine = None if options.machine is None else registry.machine(options.machine)
     settings = _settings(registry, options)
+    training = _training(registry, options, settings)
     work, work_notes = _work(
-        registry, options, machine, {**settings.parameters, **settings.machine, **settings.options}
-    )
+        registry, options, machine,
+        {**settings.parameters, **settings.machine, **settings.options,
+         **({} if training is None else {"checkpoint_every": 0})},
+    )  # fmt: skip
     mtbf, mtbf_notes = _mtbf(options, machine)
-    checkpoint, checkpoint_notes = _checkpoint(registry, options, machine, settings.machine)
+    checkpoint, checkpoint_notes = _checkpoint(
+        registry, options, machine, settings.machine, training
+    )
     if options.restart is None:
         raise ParcastError("state --restart, the time from a failure until the job computes again")
     if (options.spares is None) != (options.repair is None):
@@ -95,11 +102,15 @@ def read_question(registry: Registry, options: Options) -> Question:
     notes = [*work_notes, *mtbf_notes, *checkpoint_notes]
     if options.slow_share is not None and options.slow_episode is None:
         notes.append("a straggler stays for 1 h in the mean (assumed; --slow-episode)")
-    interval = options.interval
+    interval, every = options.interval, 0 if training is None else training.checkpoint_every
+    cut = None if interval is None else _seconds("--interval", interval, positive=True)
+    if cut is None and every and work is not None:
+        cut = work / (options.steps or 1) * every
+        notes.append(f"a checkpoint every {every:,} steps, as the workload has it")
     return Question(
         job=job,
         work=work,
-        interval=None if interval is None else _seconds("--interval", interval, positive=True),
+        interval=cut,
         horizon=_seconds("--horizon", options.horizon, positive=True),
         notes=tuple(notes),
     )
@@ -133,6 +144,16 @@ def _settings(registry: Registry, options: Options) -> Settings:
                            "its parameters")  # fmt: skip
     workloads = [] if options.workload is None else [registry.workload(options.workload)]
     return Settings.sort(dict(map(split_assignment, options.settings)), registry, workloads)
+
+
+def _training(registry: Registry, options: Options, settings: Settings) -> Job | None:
+    """Return the training job that the workload is, with what is set, if it is one."""
+    if options.workload is None:
+        return None
+    workload = registry.workload(options.workload)
+    if workload.kind != "training":
+        return None
+    return fixed_values(workload, {k: str(v) for k, v in settings.parameters.items()})[0]
 
 
 def _work(
@@ -187,7 +208,10 @@ def _checkpoint(
     options: Options,
     machine: Machine | None,
     settings: Mapping[str, Any],
+    training: Job | None,
 ) -> tuple[float, list[str]]:
+    if options.checkpoint is None and options.state is None and training is not None:
+        options = attrs.evolve(options, state=f"{checkpoint_bytes(training) / 1e9:.6g} GB")
     if (options.checkpoint is None) == (options.state is None):
         raise ParcastError("state one of --checkpoint, the time to write one, and --state, its "
                            "bytes, which a machine with disks writes")  # fmt: skip

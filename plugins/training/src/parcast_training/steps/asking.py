@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from parcast.errors import UnsupportedError
 from parcast.model import WHOLE_NETWORK, Accelerator, Costs, Query
+from parcast_training.steps.checkpoint import checkpoint_share
 from parcast_training.steps.job import job_at
 from parcast_training.steps.layout import layout_of
 from parcast_training.steps.memory import Memory, memory_of
@@ -64,7 +65,8 @@ def step_at(query: Query) -> Step:
     job, accelerator = job_at(query), accelerator_of(query)
     layout = layout_of(job, query.p)
     hops = hops_of(query)
-    return step_of(job, layout, accelerator, hops, accelerator.per_node)
+    share = checkpoint_share(query)
+    return step_of(job, layout, accelerator, hops, accelerator.per_node, share)
 
 
 def hops_of(query: Query) -> Hops:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import attrs
 import typer
 
 from parcast.cli import output_option, print_json, print_table, print_text
@@ -112,10 +113,13 @@ def plan(
 
 
 def _planned(workload: Any, on: Machine, gpus: int, settings: list[str], best: int) -> Plan:
+    from parcast_training.steps.checkpoint import checkpoint_share
     from parcast_training.steps.plan import planned
 
     job, accelerator, hops, fixed = _asked(workload, on, gpus, settings)
-    result = planned(job, gpus, accelerator, hops, fixed=fixed, count=best)
+    asked = attrs.evolve(workload, content=job, parameters={})
+    share = checkpoint_share(Query(workload=asked, machine=on, p=gpus, d=on.storage.disks))
+    result = planned(job, gpus, accelerator, hops, fixed=fixed, count=best, checkpoint=share)
     if not result.best:
         raise ParcastError(
             f"no layout of {workload.name} on {gpus} accelerators fits: {result.possible} can be, "

@@ -20,6 +20,9 @@ Flag = Annotated[int, Whole(0)]
 #: Bytes of a number that kernels compute with.
 BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 2, "fp4": 2}
 
+#: Numbers of a job that may be 0.
+_MAY_BE_NONE = {"sp", "zero", "offload", "checkpoint_every"}
+
 
 @attrs.frozen(kw_only=True)
 class Job:
@@ -55,6 +58,7 @@ class Job:
     dp: Count | None = None  #: data parallel; what is left of p where not stated
     zero: Flag = 0  #: split over the data-parallel group: 1 optimizer, 2 gradients, 3 weights too
     offload: Flag = 0  #: 1: the optimizer's states lie in the memory of the node
+    checkpoint_every: Flag = 0  #: steps from one checkpoint to the next; 0: none is written
     recompute: Recompute = "none"  #: of activations, in the backward pass
     overlap_gradients: bool = True  #: their reduction runs beside the backward pass
     overlap_parameters: bool = False  #: their gathering runs beside the forward pass
@@ -149,7 +153,7 @@ def job_at(query: Query) -> Job:
     for name, value in query.parameters.items():
         if name not in fields:
             continue
-        least = 0 if name in {"sp", "zero", "offload"} else 1
+        least = 0 if name in _MAY_BE_NONE else 1
         if value != int(value) or value < least:
             raise InvalidPointError(
                 f"workload {query.workload.name!r}, {name}={value:g}: must be a whole number, "

@@ -40,9 +40,6 @@ _NUMBERS = {
 _FLAGS: dict[str, tuple[str, Any]] = {
     "swiglu": ("gated", True),
     "untie-embeddings-and-output-weights": ("tied", False),
-    "bf16": ("precision", "bf16"),
-    "fp16": ("precision", "fp16"),
-    "fp32": ("precision", "fp32"),  # of configurations by the same names
     "sequence-parallel": ("sp", 1),
     "use-distributed-optimizer": ("zero", 1),
     "grad-reduce-in-bf16": ("gradients", "16-bit"),
@@ -53,8 +50,14 @@ _FLAGS: dict[str, tuple[str, Any]] = {
     "use-flash-attn": ("attention", "flash"),
 }
 
+#: Numbers of products by what says so, the first of all that stand; else they are of 32 bits.
+_PRECISIONS = {"fp4-format": "fp4", "fp8-format": "fp8", "bf16": "bf16", "fp16": "fp16"}
+
 #: What is split over the data-parallel group, by what ``zero`` says.
 _SHARDED = {0: "no_shard", 1: "optim", 2: "optim_grads", 3: "optim_grads_params"}
+
+#: What says so of products in fewer bits than their results have.
+_NARROW = {"fp8": "--fp8-format hybrid", "fp4": "--fp4-format e2m1"}
 
 #: Programs of Megatron-LM that train something else.
 _OTHERS = {f"pretrain_{name}.py" for name in ("bert", "t5", "ict", "vision_classify", "mamba")}
@@ -124,6 +127,7 @@ def _expanded(text: str) -> str:
 def job_of(path: Path, settings: Mapping[str, str]) -> Workload:
     """Return the job of named settings."""
     data: dict[str, Any] = {"name": path.stem, "kind": "training", "overlap_gradients": False}
+    data["precision"] = next((_PRECISIONS[n] for n in _PRECISIONS if n in settings), "fp32")
     virtual: dict[str, int] = {}
     _check_alike(path, settings)
     for name, value in settings.items():
@@ -134,8 +138,6 @@ def job_of(path: Path, settings: Mapping[str, str]) -> Workload:
             key, meaning = _FLAGS[name]
             if name != "use-distributed-optimizer" or "zero" not in data:
                 data[key] = meaning
-        elif name == "fp8-format":
-            data["precision"] = "fp8"
         elif name == "data-parallel-sharding-strategy":
             data["zero"] = _sharding(path, value)
         elif name == "recompute-granularity":
@@ -236,7 +238,7 @@ def arguments(job: Job) -> list[str]:
     flags = {
         "swiglu": job.gated,
         "untie-embeddings-and-output-weights": not job.tied,
-        "bf16": job.precision in {"bf16", "fp8"},
+        "bf16": job.precision in {"bf16", "fp8", "fp4"},
         "fp16": job.precision == "fp16",
         "sequence-parallel": bool(job.sp),
         "use-distributed-optimizer": job.zero >= 1,
@@ -246,6 +248,6 @@ def arguments(job: Job) -> list[str]:
         "use-flash-attn": job.attention == "flash",
     }
     lines += [f"--{name}" for name, on in flags.items() if on]
-    if job.precision == "fp8":
-        lines.append("--fp8-format hybrid")
+    if job.precision in _NARROW:
+        lines.append(_NARROW[job.precision])
     return lines

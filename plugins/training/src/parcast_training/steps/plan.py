@@ -53,6 +53,7 @@ def planned(
     *,
     fixed: Mapping[str, Any] | None = None,
     count: int = 10,
+    checkpoint: float = 0.0,
 ) -> Plan:
     """Return the ``count`` fastest layouts of a job on ``p`` accelerators.
 
@@ -71,6 +72,8 @@ def planned(
         What keeps its value, by name.
     count
         How many layouts to return.
+    checkpoint
+        Seconds of each step for writing checkpoints, the same in all layouts.
     """
     possible, fitting = 0, list[Choice]()
     for varied in layouts(job, p, accelerator, fixed or {}):
@@ -82,7 +85,7 @@ def planned(
         possible += 1
         if memory.total > accelerator.memory:
             continue
-        step = step_of(varied, layout, accelerator, hops, accelerator.per_node)
+        step = step_of(varied, layout, accelerator, hops, accelerator.per_node, checkpoint)
         try:
             bound = lower_bound(step)
         except InvalidPointError:  # groups that lie unevenly on nodes

@@ -9,6 +9,7 @@ import attrs
 from parcast.model import Query, Workload
 from parcast.program import read_source
 from parcast_training.steps.asking import step_at
+from parcast_training.steps.checkpoint import checkpoint_notes
 from parcast_training.steps.schedule import Pass
 from parcast_training.steps.segments import Beside, Group, Repeat, Ring, Segment, Work
 from parcast_training.steps.step import Step
@@ -23,7 +24,10 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     """Return a ``training`` workload as a ``program`` of its kernels' times on the machine."""
     text = source(step_at(query))
     content = read_source(text, f"{workload.name} as a program", workload.name).content
-    notes = ("kernels take the times that the accelerator's roofline gives",)
+    notes = (
+        "kernels take the times that the accelerator's roofline gives",
+        *checkpoint_notes(query),
+    )
     return attrs.evolve(workload, kind="program", content=content, parameters={}), notes
 
 

@@ -14,13 +14,17 @@ from parcast_training.steps.asking import (
     step_at,
     too_large,
 )
+from parcast_training.steps.checkpoint import checkpoint_notes
 from parcast_training.steps.fitting import what_fits
 from parcast_training.steps.formula import algebra
 from parcast_training.steps.job import job_at
 from parcast_training.steps.step import Step
 
+#: Where products are in 32 bits, which may be by default.
+_WIDE = "products are in fp32, as Megatron-LM has it where nothing says --bf16 or --fp16"
+
 #: What counts as a processor's work in a prediction's bottleneck.
-_BINDINGS = {"compute": "processor", "bubble": "synchronization"}
+_BINDINGS = {"compute": "processor", "bubble": "synchronization", "checkpoint": "storage"}
 
 
 class Training:
@@ -94,18 +98,28 @@ def notes(query: Query) -> tuple[str, ...]:
     """Return what of the machine is left out, and what is known to be missing."""
     contention = query.machine.network.contention or "none"
     lacking = too_short(accelerator_of(query))
-    if contention == "none":
-        return (lacking,)
-    return (f"messages do not wait for each other, though contention is {contention!r}", lacking)
+    shared = f"messages do not wait for each other, though contention is {contention!r}"
+    job = job_at(query)
+    return (
+        *(() if contention == "none" else (shared,)),
+        *checkpoint_notes(query),
+        *((_WIDE,) if job.precision == "fp32" else ()),
+        lacking,
+    )
 
 
 def mean_parts(step: Step) -> Parts:
     """Return where the time goes, as the mean over ranks."""
     stages = step.stages
     compute = sum(stage.compute for stage in stages) / len(stages)
-    communication = sum(stage.busy for stage in stages) / len(stages) - compute
-    waiting = max(0.0, step.seconds - compute - communication)  # a difference of sums, rounded
-    return Parts(compute=compute, communication=communication, synchronization=waiting)
+    communication = sum(stage.busy for stage in stages) / len(stages) - compute - step.checkpoint
+    waiting = max(0.0, step.seconds - compute - communication - step.checkpoint)  # rounded
+    return Parts(
+        compute=compute,
+        communication=communication,
+        io=step.checkpoint,
+        synchronization=waiting,
+    )
 
 
 def shares(step: Step) -> dict[str, float]:

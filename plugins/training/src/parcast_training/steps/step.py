@@ -12,7 +12,7 @@ from parcast_training.steps.layout import Layout
 from parcast_training.steps.memory import embedding_weights, gradient_bytes
 from parcast_training.steps.passes import Passes, Reduces
 from parcast_training.steps.schedule import Event, Kind, Pass, played
-from parcast_training.steps.segments import Hop, Hops, Segment, exposed, total, working
+from parcast_training.steps.segments import Hop, Hops, Segment, Work, exposed, total, working
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class Step:
     """A step of a job in a layout: its passes, and how they follow each other."""
 
     passes: Passes
+    checkpoint: float = 0.0  #: seconds of it that are for writing checkpoints
 
     @property
     def job(self) -> Job:
@@ -142,7 +143,10 @@ class Step:
         """Return what follows a stage's passes, before and after ends of tied weights agree."""
         pieces = 1 if self.following else self.layout.chunks
         pieces -= stage == 0 and self.overlaps
-        return self.passes.gradients_after(pieces), self.passes.ending(stage)
+        ending = self.passes.ending(stage)
+        if self.checkpoint:
+            ending = (*ending, Work("checkpoint", self.checkpoint, waiting=True))
+        return self.passes.gradients_after(pieces), ending
 
     @property
     def tied_bytes(self) -> float:
@@ -230,6 +234,8 @@ class Step:
         return passes * (cost.send + cost.receive)
 
 
-def step_of(job: Job, layout: Layout, rates: Rates, hops: Hops, per_node: int) -> Step:
-    """Return the step of a job; see `Passes`."""
-    return Step(Passes(job, layout, rates, hops, per_node))
+def step_of(
+    job: Job, layout: Layout, rates: Rates, hops: Hops, per_node: int, checkpoint: float = 0.0
+) -> Step:
+    """Return the step of a job; see `Passes` and `Step`."""
+    return Step(Passes(job, layout, rates, hops, per_node), checkpoint)

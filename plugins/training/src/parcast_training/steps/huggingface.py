@@ -1,0 +1,124 @@
+"""A model's config.json of Hugging Face, as the model of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from parcast.errors import FileError
+
+#: What a config.json says; the later of two keys counts.
+_MODEL = {
+    "n_layer": "layers",
+    "num_hidden_layers": "layers",
+    "n_embd": "hidden",
+    "hidden_size": "hidden",
+    "n_head": "heads",
+    "num_attention_heads": "heads",
+    "num_kv_heads": "kv_heads",
+    "num_key_value_heads": "kv_heads",
+    "head_dim": "head_dim",
+    "n_inner": "ffn",
+    "ffn_dim": "ffn",
+    "intermediate_size": "ffn",
+    "vocab_size": "vocabulary",
+    "n_positions": "sequence",
+    "max_position_embeddings": "sequence",
+    "num_local_experts": "experts",
+    "num_experts": "experts",
+    "n_routed_experts": "experts",
+    "num_experts_per_tok": "active",
+}
+
+#: Architectures that predict the next token, by how their names end.
+_DECODERS = ("ForCausalLM", "LMHeadModel")
+
+#: Stand in configurations of other models than decoders whose layers are alike: key and why.
+_OTHERS = {
+    "is_encoder_decoder": "it has an encoder",
+    "type_vocab_size": "its sentences come in pairs, as those of an encoder",
+    "patch_size": "it sees pictures",
+    "vision_config": "it sees pictures",
+    "kv_lora_rank": "its keys and values are of low rank",
+    "first_k_dense_replace": "its first layers have no experts",
+    "mlp_only_layers": "some of its layers have no experts",
+    "n_shared_experts": "an expert is shared by all tokens",
+    "shared_expert_intermediate_size": "an expert is shared by all tokens",
+    "state_size": "its layers are recurrent",
+    "mamba_d_state": "its layers are recurrent",
+    "hybrid_override_pattern": "its layers differ",
+    "hybrid_layer_pattern": "its layers differ",
+    "block_configs": "its layers differ",
+    "conv_kernel": "it convolves",
+    "word_embed_proj_dim": "its embedding has another width",
+}
+
+#: Models whose embedding and output layer differ where nothing is said, as their classes have it.
+_UNTIED = {
+    "llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "phi", "phi3",
+    "phimoe", "gpt_neox", "gptj", "olmo", "olmo2", "olmoe", "stablelm",
+}  # fmt: skip
+
+
+def is_model(data: Mapping[str, Any]) -> bool:
+    """Return whether data are a model's, by their keys."""
+    return any(key in data for key in ("num_hidden_layers", "n_layer", "architectures"))
+
+
+def model_of(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Return a job's data of a config.json, with a batch of one sample.
+
+    Raises
+    ------
+    FileError
+        If the model is no decoder whose layers are alike, or lacks a number.
+    """
+    _check_alike(config, path)
+    model = {_MODEL[key]: config[key] for key in _MODEL if config.get(key)}
+    for key in ("layers", "hidden", "heads", "sequence"):
+        if key not in model:
+            raise FileError(f"{path}: no number of {key}; write a table of kind 'training' instead")
+    if model.get("experts", 1) > 1 and "active" not in model:
+        raise FileError(f"{path}: experts, and no num_experts_per_tok; state how many a token has")
+    if model.get("experts", 1) > 1 and config.get("moe_intermediate_size"):
+        model["ffn"] = config["moe_intermediate_size"]
+    if config.get("multi_query") and not config.get("new_decoder_architecture"):
+        model["kv_heads"] = 1
+    kind = str(config.get("model_type", ""))
+    tied = config.get("tie_word_embeddings")
+    return {
+        "kind": "training",
+        "name": path.parent.name or path.stem,
+        "gated": config.get("hidden_act") in {"silu", "swiglu"} or kind.startswith("gemma"),
+        "tied": kind not in _UNTIED if tied is None else bool(tied),
+        "global_batch": 1,
+        **model,
+    }
+
+
+def _check_alike(config: Mapping[str, Any], path: Path) -> None:
+    if reason := _unlike(config):
+        raise FileError(f"{path}: {reason}, and a training step is of a decoder whose layers are "
+                        "alike; write a table of kind 'training' for what comes near")  # fmt: skip
+
+
+def _unlike(config: Mapping[str, Any]) -> str:
+    """Return why a model is no decoder whose layers are alike, if it is none."""
+    names = [str(name) for name in config.get("architectures") or ()]
+    if names and not any(name.endswith(_DECODERS) for name in names):
+        return f"architectures: {', '.join(names)} is no model of a next word alone"
+    for key, why in _OTHERS.items():
+        value = config.get(key)
+        alike = {"type_vocab_size": 1, "word_embed_proj_dim": config.get("hidden_size")}.get(key)
+        if value and value != alike:
+            return f"{key}: {why}"
+    kinds = {str(kind) for kind in config.get("layer_types") or ()}
+    if unlike := kinds - {"full_attention", "attention"}:
+        return f"layer_types: attention is {', '.join(sorted(unlike))} in some layers"
+    window = config.get("sliding_window") if config.get("use_sliding_window", True) else None
+    if window and window < (config.get("max_position_embeddings") or 0):
+        return f"sliding_window: a token sees {window}; leave it out for no longer sequences"
+    if (config.get("decoder_sparse_step") or 1) > 1:
+        return "decoder_sparse_step: some of its layers have no experts"
+    return ""
