@@ -76,6 +76,8 @@ def test_a_training_job_says_what_it_writes_and_how_often(capsys):
     assert "a checkpoint every 200 steps, as the workload has it" in answer["notes"]
     asked = ask(capsys, *line, "--set", "checkpoint_every=200", "--interval", "1h")
     assert asked["simulated_interval"] == 3600
+    formula = ask(capsys, *line, "--set", "checkpoint_every=25*p")  # p = 8
+    assert formula["simulated_interval"] == pytest.approx(200 * step)
     best = ask(capsys, *line)
     assert "yours" not in [cut["by"] for cut in best["intervals"]]
 

@@ -10,12 +10,13 @@ import attrs
 from parcast import Machine, Registry, Status, UnsupportedError
 from parcast.comparison import Settings, split_assignment
 from parcast.errors import ParcastError
+from parcast.model import Query
 from parcast.quantities import Distribution, to_base
 from parcast_training.goodput.checkpoint_time import checkpoint_time
 from parcast_training.goodput.durations import in_words
 from parcast_training.goodput.failing import FailingJob
 from parcast_training.steps.checkpoint import checkpoint_bytes
-from parcast_training.steps.job import Job, fixed_values
+from parcast_training.steps.job import Job, job_at
 
 
 @attrs.frozen(kw_only=True)
@@ -67,7 +68,7 @@ def read_question(registry: Registry, options: Options) -> Question:
     _refuse_idle(options)
     machine = None if options.machine is None else registry.machine(options.machine)
     settings = _settings(registry, options)
-    training = _training(registry, options, settings)
+    training = _training(registry, options, machine, settings)
     work, work_notes = _work(
         registry, options, machine,
         {**settings.parameters, **settings.machine, **settings.options,
@@ -146,14 +147,17 @@ def _settings(registry: Registry, options: Options) -> Settings:
     return Settings.sort(dict(map(split_assignment, options.settings)), registry, workloads)
 
 
-def _training(registry: Registry, options: Options, settings: Settings) -> Job | None:
+def _training(
+    registry: Registry, options: Options, machine: Machine | None, settings: Settings
+) -> Job | None:
     """Return the training job that the workload is, with what is set, if it is one."""
-    if options.workload is None:
+    if options.workload is None or machine is None or options.p is None:
         return None
-    workload = registry.workload(options.workload)
+    workload, p = registry.workload(options.workload), options.p
     if workload.kind != "training":
         return None
-    return fixed_values(workload, {k: str(v) for k, v in settings.parameters.items()})[0]
+    parameters = settings.parameters_at(workload, p, settings.disks_at(machine, p))
+    return job_at(Query(workload=workload, machine=machine, p=p, parameters=parameters))
 
 
 def _work(
