@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
 import numba
 import pytest
 
-from parcast.plugins import compile_kernel, is_cached, kernels
-from parcast.plugins.kernels import kernel_cache
+from parcast.plugins import compile_kernel, is_cached, kernel_cache
 
 
 def test_the_directory_names_distribution_and_version(
@@ -50,9 +52,10 @@ def empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_a_terminal_is_told_once_that_a_kernel_is_compiled(
     monkeypatch: pytest.MonkeyPatch, empty_cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    told_once = sys.modules[compile_kernel.__module__]._say_once
     for terminal in (False, True):
         monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal, raising=False)
-        kernels._say_once.cache_clear()
+        told_once.cache_clear()
         for _ in range(2):
             compile_kernel(plus, "parcast")
         written = capsys.readouterr().err
@@ -68,14 +71,59 @@ def test_what_is_cached_is_known_without_numba_and_not_announced(
     assert is_cached("test_kernel_cache.plus", "parcast", sources)
     assert not is_cached("test_kernel_cache.plus", "parcast")  # made of other files
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    kernels._say_once.cache_clear()
+    told_once = sys.modules[compile_kernel.__module__]._say_once
+    told_once.cache_clear()
     compile_kernel(plus, "parcast", sources)
     assert capsys.readouterr().err == ""
 
 
-def test_what_another_checkout_compiled_is_not_cached(empty_cache: Path, tmp_path: Path) -> None:
-    own, other = Path(__file__), tmp_path / Path(__file__).name
-    other.write_bytes(own.read_bytes())
-    compile_kernel(plus, "parcast")(1, 2)
-    assert is_cached("test_kernel_cache.plus", "parcast", (own,))
-    assert not is_cached("test_kernel_cache.plus", "parcast", (other,))
+CHECKOUT = {
+    "costs": "HOPS = {'node': 3}\nRATES = (2.0, 4.0)\nBASE = 0\n",
+    "steps": "import costs\n\n\ndef rate(level):\n    return costs.RATES[level]\n",
+    "loops": """
+import numba
+import costs
+import steps
+
+NODE = costs.HOPS["node"]
+rate = numba.njit(steps.rate)
+
+
+def total(n):
+    return n * NODE + rate(1) + costs.BASE
+""",
+}
+ASK = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import loops
+from parcast.plugins import compile_kernel
+form = compile_kernel(loops.total, "parcast")
+print(form(2), sum(form.stats.cache_hits.values()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "expected"),
+    [
+        pytest.param("loops", "", "", "10.0 1", id="nothing"),
+        pytest.param("costs", "'node': 3", "'node': 5", "14.0 0", id="constant"),
+        pytest.param("costs", "4.0", "8.0", "14.0 0", id="member-of-a-member"),
+        pytest.param("costs", "BASE = 0", "BASE = 1", "11.0 0", id="another-member"),
+        pytest.param("steps", "[level]", "[0]", "8.0 0", id="step"),
+        pytest.param("steps", "import costs", "import costs\nSPARE = 1", "10.0 1", id="unused"),
+    ],
+)
+def test_another_checkout_compiles_anew_what_differs_and_nothing_else(
+    file: str, before: str, after: str, expected: str, tmp_path: Path
+) -> None:
+    changed = {**CHECKOUT, file: CHECKOUT[file].replace(before, after, 1)}
+    caching = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONHASHSEED": "random"}
+    for place, modules, answer in (("a", CHECKOUT, "10.0 0"), ("b", changed, expected)):
+        folder = tmp_path / place
+        folder.mkdir()
+        for name, source in modules.items():
+            (folder / f"{name}.py").write_text(source)
+        line = [sys.executable, "-c", ASK, str(folder)]
+        done = subprocess.run(line, check=True, capture_output=True, text=True, env=caching)
+        assert done.stdout.strip() == answer

@@ -7,7 +7,7 @@ import platformdirs
 import pytest
 from numba import config
 
-from parcast.plugins.kernels import cached_kernels
+from parcast.plugins import cached_kernels
 
 
 def double(value):
@@ -15,8 +15,8 @@ def double(value):
 
 
 def compiled(*sources):
-    with cached_kernels("parcast-spmd", sources) as cached:
-        return numba.njit(double, cache=cached)
+    with cached_kernels(double, "parcast-spmd", sources) as (placed, cached):
+        return numba.njit(placed, cache=cached)
 
 
 @pytest.fixture

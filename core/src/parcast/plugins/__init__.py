@@ -8,14 +8,12 @@ from parcast.startup import lazily
 
 if TYPE_CHECKING:
     from parcast.plugins.entries import COST_FEATURES, JOBS, MEMORY_FEATURES, load, load_class
-    from parcast.plugins.kernels import (
-        Kernel,
+    from parcast.plugins.kernels import Kernel, call_once, kernel
+    from parcast.plugins.machine_code import (
         announce,
         cached_kernels,
-        call_once,
         compile_kernel,
         is_cached,
-        kernel,
         kernel_cache,
     )
     from parcast.plugins.warming import warm

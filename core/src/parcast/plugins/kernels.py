@@ -1,22 +1,15 @@
-"""Kernels of plugins: plain Python for small questions, compiled by numba for large ones.
-
-Compiled forms are cached in a user directory for each distribution and version.
-"""
+"""Kernels of plugins: plain Python for small questions, compiled by numba for large ones."""
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, partial, wraps
-from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any, TypeVar
+
+from parcast.plugins.machine_code import compile_kernel, is_cached, name_in_cache, own_file
 
 T = TypeVar("T")
 
@@ -124,148 +117,10 @@ def kernel(
             plain_steps=plain_steps,
             loaded_steps=loaded_steps,
             uncached_steps=uncached_steps,
-            is_cached=partial(is_cached, _name_in_cache(plain), distribution, _file_of(plain)),
+            is_cached=partial(is_cached, name_in_cache(plain), distribution, own_file(plain)),
         )
 
     return decorate
-
-
-def compile_kernel(
-    function: Callable[..., Any],
-    distribution: str,
-    sources: Iterable[Path] = (),
-    *,
-    signature: Any = None,
-    config: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> Callable[..., Any]:
-    """Return numba's form of a function, cached between runs where that is possible.
-
-    Parameters
-    ----------
-    function
-        A function that numba compiles.
-    distribution, sources
-        As in `cached_kernels`; without sources, the function's own file.
-    signature
-        The types to compile for at once; without it each call's types are compiled when they come.
-    config
-        Values of ``numba.config`` while it is compiled, with a ``signature``.
-    options
-        Of ``numba.njit``.
-    """
-    import numba
-
-    settings: Any = numba.config
-    sources = tuple(sources) or _file_of(function)
-    announce(_name_in_cache(function), distribution, sources)
-    with cached_kernels(distribution, sources) as cached:
-        before = {name: getattr(settings, name) for name in config or ()}
-        try:
-            for name, value in (config or {}).items():
-                setattr(settings, name, value)
-            njit: Any = numba.njit
-            return njit(signature, cache=cached, **options)(function)  # type: ignore[no-any-return]
-        finally:
-            for name, value in before.items():
-                setattr(settings, name, value)
-
-
-def kernel_cache(distribution: str) -> Path | None:
-    """Return a directory for the compiled kernels of ``distribution``, made if need be.
-
-    An installed package is never written to, and an upgrade never meets old machine code.
-
-    Returns
-    -------
-    Path or None
-        None where no such directory can be written, or the distribution is not installed.
-    """
-    try:
-        directory = _own_cache(distribution)
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
-            return directory
-    except (OSError, PackageNotFoundError):
-        return None
-
-
-def _own_cache(distribution: str) -> Path:
-    from platformdirs import user_cache_path
-
-    return user_cache_path("parcast") / "kernels" / f"{distribution}-{version(distribution)}"
-
-
-def is_cached(name: str, distribution: str, sources: Iterable[Path] = ()) -> bool:
-    """Return whether machine code of a kernel is cached, without importing numba.
-
-    Parameters
-    ----------
-    name
-        Of the kernel's module, without its packages, a dot, and the function's name.
-    distribution, sources
-        As in `cached_kernels`.
-    """
-    users, files = os.environ.get("NUMBA_CACHE_DIR"), tuple(sources)
-    try:
-        directory = Path(users) if users else _own_cache(distribution)
-    except PackageNotFoundError:
-        return False
-    if files:
-        directory /= _fingerprint(files)
-    return any(directory.glob(f"*/{name}-*.nbc"))
-
-
-def announce(name: str, distribution: str, sources: Iterable[Path] = ()) -> None:
-    """Tell a terminal, once in a process, that a kernel that is not cached is compiled."""
-    terminal = sys.stderr is not None and sys.stderr.isatty()
-    if terminal and not is_cached(name, distribution, sources):
-        _say_once()
-
-
-@cache
-def _say_once() -> None:
-    sys.stderr.write(
-        "compiling a kernel, once, which takes seconds; parcast warm compiles all of them\n"
-    )
-
-
-def _file_of(function: Any) -> tuple[Path, ...]:
-    return (Path(function.__code__.co_filename),)
-
-
-def _name_in_cache(function: Callable[..., Any]) -> str:
-    return f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
-
-
-@contextmanager
-def cached_kernels(distribution: str, sources: Iterable[Path] = ()) -> Iterator[bool]:
-    """Let numba keep what is decorated meanwhile, between runs; say whether it can.
-
-    A ``NUMBA_CACHE_DIR`` set by the user wins over parcast's own directory.
-
-    Parameters
-    ----------
-    distribution
-        The one that ships the kernels, such as ``"parcast-spmd"``.
-    sources
-        All files that a kernel is made of. numba looks for changes in the function's own file
-        only, so one that calls functions of other files names these.
-    """
-    import numba
-    from numba.core.compiler_lock import global_compiler_lock
-
-    config: Any = numba.config
-    files = tuple(sources)
-    with global_compiler_lock:  # another thread would take this directory for the user's own
-        before = config.CACHE_DIR
-        directory = Path(before) if before else kernel_cache(distribution)
-        if directory is not None:
-            config.CACHE_DIR = str(directory / _fingerprint(files) if files else directory)
-        try:
-            yield directory is not None
-        finally:
-            config.CACHE_DIR = before
 
 
 def call_once(make: Callable[[], T]) -> Callable[[], T]:
@@ -279,17 +134,3 @@ def call_once(make: Callable[[], T]) -> Callable[[], T]:
             return whole()
 
     return call
-
-
-@cache
-def _fingerprint(files: tuple[Path, ...]) -> str:
-    """Tell files apart by place, time of change and text.
-
-    numba takes machine code for that of another place or time; where it does, a kernel is not
-    cached, although its text is the same.
-    """
-    digest = sha256()
-    for file in files:
-        digest.update(f"{file.resolve()} {file.stat().st_mtime_ns} ".encode())
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]

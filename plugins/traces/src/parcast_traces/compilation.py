@@ -7,7 +7,7 @@ between runs in a versioned user directory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -43,8 +43,8 @@ def callback(function: Callable[..., Any], signature: Any) -> Any:
     import numba
 
     cfunc: Any = numba.cfunc
-    with cached_kernels(_NAME, _package()) as cached:
-        return cfunc(signature, cache=cached)(function)
+    with cached_kernels(function, _NAME, _package(), str(signature)) as (placed, cached):
+        return cfunc(signature, cache=cached)(placed)
 
 
 def compiled(
@@ -71,12 +71,15 @@ def compiled(
     njit: Any = numba.njit
     files = files_of(modules, shared)
     announce(f"{modules[-1].__name__.rpartition('.')[2]}.{entry}", distribution, files)
-    with cached_kernels(distribution, files) as cached:
+    outermost = modules[-1].__dict__[entry]
+    with cached_kernels(outermost, distribution, files) as (placed, cached):
         outer = njit(nogil=True, no_cfunc_wrapper=True, cache=cached)
-        return _copied(modules, entry, outer)[-1].__dict__[entry]
+        return _copied(modules, {outermost: placed}, outer)[-1].__dict__[entry]
 
 
-def _copied(modules: Sequence[ModuleType], entry: str, cached: Any) -> list[ModuleType]:
+def _copied(
+    modules: Sequence[ModuleType], placed: Mapping[Any, FunctionType], outer: Any
+) -> list[ModuleType]:
     """Return copies of modules that know each other, with their steps compiled.
 
     A step is put into its callers: a call would copy the hundreds of fields of its tuples.
@@ -93,8 +96,9 @@ def _copied(modules: Sequence[ModuleType], entry: str, cached: Any) -> list[Modu
     for module, copy in zip(modules, copies, strict=True):
         for name, value in vars(module).items():
             if isinstance(value, FunctionType) and value.__module__ == module.__name__:
-                form = cached if name == entry else inlined
-                rebound = FunctionType(value.__code__, copy.__dict__, name, value.__defaults__)
+                form = outer if value in placed else inlined
+                code = placed.get(value, value).__code__
+                rebound = FunctionType(code, copy.__dict__, name, value.__defaults__)
                 instead[value] = form(rebound) if "step" in value.__dict__ else value
     for module, copy in zip(modules, copies, strict=True):
         for name, value in vars(module).items():
