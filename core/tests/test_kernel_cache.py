@@ -118,12 +118,13 @@ def test_another_checkout_compiles_anew_what_differs_and_nothing_else(
     file: str, before: str, after: str, expected: str, tmp_path: Path
 ) -> None:
     changed = {**CHECKOUT, file: CHECKOUT[file].replace(before, after, 1)}
-    caching = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONHASHSEED": "random"}
+    (tmp_path / "b-cache").symlink_to(tmp_path / "a-cache")  # as a home on another disk
     for place, modules, answer in (("a", CHECKOUT, "10.0 0"), ("b", changed, expected)):
-        folder = tmp_path / place
+        folder, cache = tmp_path / place, str(tmp_path / f"{place}-cache")
         folder.mkdir()
         for name, source in modules.items():
             (folder / f"{name}.py").write_text(source)
+        caching = {**os.environ, "NUMBA_CACHE_DIR": cache, "PYTHONHASHSEED": "random"}
         line = [sys.executable, "-c", ASK, str(folder)]
         done = subprocess.run(line, check=True, capture_output=True, text=True, env=caching)
         assert done.stdout.strip() == answer

@@ -188,9 +188,8 @@ def _placed(
     if directory is None:
         return Placed(function, cached=False)
     (file,) = own_file(function)
-    home = (
-        directory / _fingerprint(sources) / _digest(file.read_bytes(), ingredients(function, how))
-    )
+    digest = _digest(file.read_bytes(), ingredients(function, how))
+    home = directory.resolve() / _fingerprint(sources) / digest  # numba's look-up follows no link
     copy = home / file.name
     try:
         home.mkdir(parents=True, exist_ok=True)
