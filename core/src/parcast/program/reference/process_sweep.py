@@ -15,6 +15,7 @@ import numpy as np
 
 from parcast.errors import InvalidPointError, SolveError
 from parcast.model.costs import Costs
+from parcast.model.messages import SIGNAL
 from parcast.model.query import Parts
 from parcast.program.reference.flows import Flow, Flows
 from parcast.program.reference.instants import Requests, by_arrival, end_of_instant, latest_end
@@ -235,7 +236,8 @@ class _Sweep:
         if costs.contention == "fair":
             self.flow(message, at + self.latency(message))
             return
-        if costs.contention == "none" or self.node[source] == self.node[target]:
+        alone = self.node[source] == self.node[target] or message.bytes == SIGNAL
+        if alone or costs.contention == "none":
             message.arrival = at + self.charge("wire", source, target, message.bytes)
             return
         passes = self.over_bus if costs.contention == "bus" else self.out_of_port

@@ -65,9 +65,12 @@ def call_cost(table: Any, rules: Any, row: int) -> Any:
 def noise(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, r: int) -> Any:
     """Return what is added to a call; no call gets shorter than 0.
 
-    In a modeled run what is local is a mark, such as the end of a program, and no call.
+    In a modeled run what is local is a mark, such as the end of a program, and no call, and a
+    signal is what switches tell processes.
     """
-    if table.whole[row, NAME] >= NOTICE or (rules.modeled and table.whole[row, KIND] == LOCAL):
+    if table.whole[row, NAME] >= NOTICE or (
+        rules.modeled and (table.whole[row, KIND] == LOCAL or table.times[row, BYTES] < 0.0)
+    ):
         return 0.0
     delta = sample(deltas, NOISE, rank, row, 0, r)
     if delta < 0.0:
@@ -143,6 +146,8 @@ def transfer_time(deltas: Any, rules: Any, row: int, length: float) -> Any:
 @step
 def flight(deltas: Any, state: Any, rank: int, row: int, length: float, r: int) -> Any:
     """Return what is added to the way of a message of so many bytes that an event sends."""
+    if length < 0.0:  # a signal of switches
+        return 0.0
     byte_delta = sample(deltas, PER_BYTE, rank, row, 0, r)
     least = -deltas.message_costs[row, 1] if len(deltas.message_costs) else deltas.least_per_byte
     if byte_delta < least:
