@@ -212,8 +212,8 @@ class _Simulation:
     def tasks(self, rank: int, order: int, number: int) -> _Steps:
         """Fetch one task after another, until there are none."""
         pool = self.unrolled.pools[number]
-        to_pool, _ = self.crossing(_Letter(rank, 0, 0))
-        letter = _Letter(0, rank, 0, order=order, by=rank)
+        to_pool, _ = self.crossing(_Letter(rank, pool.keeper, 0))
+        letter = _Letter(pool.keeper, rank, 0, order=order, by=rank)
         task = 0
 
         def give() -> None:

@@ -301,7 +301,8 @@ class _Sweep:
         """Ask for the next task of a pool."""
         process.blocked = True
         process.spend("communication", process.clock + _plain(self.costs.sending(0)))
-        arrival = process.clock + self.charge("latency", rank, 0, 0)
+        keeper = self.unrolled.pools[operation.arguments["pool"]].keeper
+        arrival = process.clock + self.charge("latency", rank, keeper, 0)
         self.ask(arrival, rank, order, partial(self.give, rank, order, operation))
 
     def give(self, rank: int, order: int, operation: Operation, at: float) -> None:
@@ -314,7 +315,7 @@ class _Sweep:
             self.takers[number].append(rank)
             fetched = pool.bytes_of(task)
             process.insert(order, [*pool.work.lists[task], operation])
-        message = Message(0, order, rank, fetched, True, True, at, asker=rank)
+        message = Message(pool.keeper, order, rank, fetched, True, True, at, asker=rank)
         process.awaited, process.blocked = [message], False
         process.overhead = _plain(self.costs.receiving(fetched))
         self.fly(message, at)

@@ -76,6 +76,7 @@ class Pool:
     master: int | None = None
     workers: int = 0  #: processes that come beside the master
     tag: int = 0
+    keeper: int = 0  #: the rank that it is kept at, where nobody attends
 
     @property
     def tasks(self) -> int:
