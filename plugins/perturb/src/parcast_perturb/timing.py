@@ -97,12 +97,6 @@ def _recording_machine(timed: Trace, query: Query) -> Recorded:
 
     sends = np.flatnonzero(timed.events.whole[:, OUT] != NONE)
     costs = Costs.of(query, {"messages"} if len(sends) else (), WHOLE_NETWORK)
-    if costs.signals:
-        raise UnsupportedError(
-            f"machine {query.machine.name!r} has switches do collectives, which cost no process "
-            "anything in between, and a run that is changed has one overhead for all messages; "
-            "name another algorithm in network.collectives, or ask 'parcast compare'"
-        )
     if any(
         (size.overhead, size.overhead_receive) != (costs.overhead, costs.overhead_receive)
         for size in costs.sizes
