@@ -10,7 +10,15 @@ from types import ModuleType
 import attrs
 import pytest
 
-from parcast import InvalidPointError, Prediction, Registry, SolverEntry, Status, hookimpl
+from parcast import (
+    InvalidPointError,
+    Prediction,
+    Query,
+    Registry,
+    SolverEntry,
+    Status,
+    hookimpl,
+)
 from parcast.comparison.job_placement import node_of_each
 from parcast.errors import ParcastError, UnknownNameError
 from parcast.plugins import JOBS
@@ -179,10 +187,23 @@ def test_what_cannot_be_is_refused(registry, question, message):
         compare(registry, **question)
 
 
+def test_pools_are_kept_at_the_first_rank_of_their_job(registry):
+    workload = registry.workload("pool.py+ring.py+pool.py")
+    sized = tuple(
+        attrs.evolve(job, processes=p)
+        for job, p in zip(workload.content.jobs, (2, 1, 3), strict=True)
+    )
+    content = attrs.evolve(workload.content, jobs=sized)
+    query = Query(
+        workload=attrs.evolve(workload, content=content), machine=registry.machine(MACHINE), p=6
+    )
+    unrolled = content.at(query)
+    assert [pool.keeper for pool in unrolled.pools] == [0, 3]
+    asked = [[o.arguments["pool"] for o in listed if o.op == "pool"] for listed in unrolled.lists]
+    assert asked == [[0], [0], [], [1], [1], [1]]
+
+
 def test_what_jobs_cannot_hold_is_a_row(registry):
-    (row,) = compare(registry, "ring.py+pool.py").rows
-    assert row.status is Status.REFUSED
-    assert row.message.startswith("pool: the tasks of a pool are kept at rank 0")
     (row,) = compare(registry, placement="ring=0..1,star=1..2", p="4+6").rows
     assert row.status is Status.REFUSED
     assert "5 processes on node 1 of 2 cores" in row.message

@@ -84,23 +84,37 @@ def pair(machine, sources, sizes, nodes) -> Pair:
 
 def _one_program(alone) -> Unrolled:
     """Return both as lists of operations, the peers of the second counted on from the first."""
-    lists, sites, first = [], (), 0
+    lists, sites, pools, first = [], (), [], 0
     for query in alone:
         unrolled = matched_program(query, pools=True).unrolled
-        lists += [
-            [_moved(operation, first, len(sites)) for operation in operations]
-            for operations in unrolled.by_rank()
+        by = first, len(sites), len(pools)
+        lists += _moved(unrolled.by_rank(), *by)
+        pools += [
+            attrs.evolve(
+                pool,
+                work=Unrolled.of_ranks(_moved(pool.work.by_rank(), *by), pool.work.sites),
+                keeper=first,
+                master=None if pool.master is None else pool.master + first,
+            )
+            for pool in unrolled.pools
         ]
         sites, first = (*sites, *unrolled.sites), first + query.p
-    return Unrolled.of_ranks(lists, sites)
+    return attrs.evolve(Unrolled.of_ranks(lists, sites), pools=tuple(pools))
 
 
-def _moved(operation: Operation, first: int, sites: int) -> Operation:
-    peers = {
-        name: peer + first
-        for name, peer in operation.arguments.items()
-        if name in ("dst", "src") and peer != ANY
-    }
-    return attrs.evolve(
-        operation, site=operation.site + sites, arguments={**operation.arguments, **peers}
-    )
+def _moved(lists, first: int, sites: int, pools: int) -> list[list[Operation]]:
+    by = {"dst": first, "src": first, "pool": pools}
+    return [
+        [
+            attrs.evolve(
+                operation,
+                site=operation.site + sites,
+                arguments={
+                    name: value + by[name] if name in by and value != ANY else value
+                    for name, value in operation.arguments.items()
+                },
+            )
+            for operation in operations
+        ]
+        for operations in lists
+    ]

@@ -55,6 +55,49 @@ def test_every_process_of_a_job_ends_when_the_references_say(contention, program
         assert ends_of(compiled_run(jobs.query, 0.0)) == expected, seed
 
 
+@pytest.mark.parametrize("contention", ["fair", "endpoint", "bus", "none"])
+def test_pools_of_jobs_are_kept_and_attended_to_in_their_own_job(contention, programs):
+    """By those that are put together plainly, in both references and the emulator."""
+    dealt = 0
+    for seed in range(programs // 8):
+        masters = seed % 2 == 0
+        jobs = random_pair(seed, contention=contention, pools=True, masters=masters)
+        dealt += len(jobs.plain.pools) > 1
+        together = jobs.query.workload.content.at(jobs.query)
+        assert together.by_rank() == jobs.plain.by_rank(), seed
+        program, costs = exact_program(jobs.plain), exact_costs(jobs.costs)
+        ends = by_sweep(program, costs).ends
+        assert by_events(program, costs).ends == ends, seed
+        near = 1e-9 * float(max(ends))
+        expected = pytest.approx([float(end) for end in ends], abs=near)
+        assert ends_of(process_run(jobs.query, 0.0)) == expected, seed
+    assert dealt > programs // 60
+
+
+def test_a_job_with_a_pool_on_nodes_of_its_own_takes_as_long_as_alone(programs):
+    for seed in range(0, programs // 3, 3):  # without a topology: a star
+        jobs = random_pair(seed, without=("io", "local", "weights"), pools=True)
+        levels = jobs.query.machine.network.levels
+        if set(jobs.alone[0].mapping) & set(jobs.alone[1].mapping) or levels:
+            continue
+        for query, seconds in zip(jobs.alone, times(jobs.query).values(), strict=True):
+            by_itself = REGISTRY.predict(
+                query.workload, query.machine, "emulator.tc", p=query.p, mapping=query.mapping
+            )
+            assert seconds == pytest.approx(by_itself.time, rel=1e-9), seed
+
+
+@pytest.mark.skipif(not is_installed(), reason="SimGrid is not installed")
+def test_simgrid_plays_masters_of_several_jobs(programs):
+    for seed in range(programs // 15):
+        jobs = random_pair(seed, without=("io",), pools=True, masters=True)
+        if any(pool.master is None for pool in jobs.plain.pools):
+            continue
+        played, _ = played_by_simgrid(jobs.query)
+        near = 1e-9 * max(played.ends)
+        assert ends_of(process_run(jobs.query, 0.0)) == pytest.approx(played.ends, abs=near), seed
+
+
 @pytest.mark.skipif(not is_installed(), reason="SimGrid is not installed")
 def test_simgrid_ends_them_at_the_same_times(programs):
     for seed in range(programs // 30):

@@ -5,6 +5,7 @@ import pytest
 from parcast import Query, Registry
 from parcast.comparison.lowering import lower
 from parcast.model.costs import Costs
+from parcast.model.following import WHOLE_NETWORK
 from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
 from parcast.testing import by_events, by_sweep, random_program, seeds
@@ -18,11 +19,14 @@ def test_a_program_that_was_a_trace_between_ends_when_it_does(programs):
         through = lower(REGISTRY.lowerings, made.query, "trace")[0]
         back: Query = lower(REGISTRY.lowerings, through, "program")[0]
         unrolled = matched_program(back).unrolled
-        found = by_sweep(unrolled, Costs.of(back, unrolled.needs()))
+        found = by_sweep(unrolled, Costs.of(back, unrolled.needs(), WHOLE_NETWORK))
         reference = by_sweep(made.expanded, made.costs)
         assert (found.ends, found.start) == (reference.ends, reference.start), made.source
         if seed % 5 == 0:  # the slower evaluator
-            assert by_events(unrolled, Costs.of(back, unrolled.needs())).ends == reference.ends
+            assert (
+                by_events(unrolled, Costs.of(back, unrolled.needs(), WHOLE_NETWORK)).ends
+                == reference.ends
+            )
 
 
 #: A program whose ranks and iterations share their blocks as a trace; times are dyadic.

@@ -85,6 +85,7 @@ def test_the_plain_reference_knows_every_algorithm_that_data_can_tell_apart():
         "linear",
         "binomial",
         "hierarchical",
+        "in-network",
     }
 
 
@@ -383,7 +384,7 @@ def test_a_library_may_be_named_for_all_or_for_some():
         ("reduce rabenseifer", "reduce has no algorithm 'rabenseifer'. Did you mean 'rabenseifner'?"),  # noqa: E501
         ("scan hierarchical", "scan has no algorithm 'hierarchical'."),
         ("allreduce hierarchical rings", "allreduce hierarchical has no algorithm 'rings'. Did you"),  # noqa: E501
-        ("allreduce in-network", "allreduce in-network is summed up by switches, which is no"),
+        ("alltoall in-network", "alltoall has no algorithm 'in-network'. Known: bruck, pairwise"),
     ],
 )  # fmt: skip
 def test_an_unknown_name_is_refused_in_one_sentence(text, message):

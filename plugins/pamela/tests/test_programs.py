@@ -6,6 +6,7 @@ import pytest
 from parcast import Query, Registry, UnsupportedError
 from parcast.cli import main
 from parcast.model.costs import Costs
+from parcast.model.following import WHOLE_NETWORK
 from parcast.program.matching.collectives import ALGORITHMS
 from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
@@ -38,7 +39,7 @@ def bound(query):
 
 def reference(query):
     unrolled = matched_program(query).unrolled
-    return by_sweep(unrolled, Costs.of(query, unrolled.needs())).time
+    return by_sweep(unrolled, Costs.of(query, unrolled.needs(), WHOLE_NETWORK)).time
 
 
 def formula(name):
@@ -313,7 +314,9 @@ def test_every_algorithm_of_a_collective_is_bounded_or_refused(op, name, p):
         assert estimate >= time * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("text", ["allgather bruck", "reduce_scatter ring", "allreduce ring"])
+@pytest.mark.parametrize(
+    "text", ["allgather bruck", "reduce_scatter ring", "allreduce ring", "bcast in-network"]
+)
 def test_rounds_that_all_take_are_a_formula(text):
     source = f"{text.split()[0]}(2**18)"
     for p in (2, 4, 8):

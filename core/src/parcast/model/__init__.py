@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from parcast.model.fabric import Fabric, Ports, Topology, port_name, star
     from parcast.model.following import WHOLE_NETWORK, check_network
     from parcast.model.machine import Bandwidth, Count, Machine, Nodes, Seconds
-    from parcast.model.messages import Wiring
+    from parcast.model.messages import IN_NETWORK, SIGNAL, Wiring
     from parcast.model.phases import (
         CONSTANT,
         EXPONENTIAL,
@@ -33,7 +33,9 @@ else:
 __all__ = [
     "CONSTANT",
     "EXPONENTIAL",
+    "IN_NETWORK",
     "ORIGINS",
+    "SIGNAL",
     "WHOLE_NETWORK",
     "Accelerator",
     "Answers",

@@ -14,6 +14,7 @@ from parcast.model.fabric import NO_LINK, Fabric
 from parcast.model.following import check_network
 from parcast.model.machine import LocalNetwork, Machine, Need
 from parcast.model.messages import (
+    IN_NETWORK,
     LevelCosts,
     Number,
     SizeCosts,
@@ -155,16 +156,23 @@ class Costs:
 
     def sending(self, n: Number) -> Number:
         """Return how many seconds a message of ``n`` bytes keeps its sender busy."""
-        return by_size(self.sizes, self.overhead, "overhead", n) + n * self.overhead_per_byte
+        overhead = by_size(self.sizes, self.overhead, "overhead", n)
+        return self._unless_signal(n, overhead + n * self.overhead_per_byte)
 
     def receiving(self, n: Number) -> Number:
         """Return how many seconds a message of ``n`` bytes keeps its receiver busy."""
-        return by_size(self.sizes, self.overhead_receive, "overhead_receive", n)
+        seconds = by_size(self.sizes, self.overhead_receive, "overhead_receive", n)
+        return self._unless_signal(n, seconds)
+
+    @property
+    def signals(self) -> bool:
+        """Whether some messages may be signals, which cost nothing."""
+        return IN_NETWORK in (self.algorithms or "")
 
     @property
     def uniform(self) -> bool:
         """Whether all messages between nodes have one latency and bandwidth, as within them."""
-        return not (self.sizes or self.levels or self.header or self.fabric)
+        return not (self.sizes or self.levels or self.header or self.fabric or self.signals)
 
     def on_wire(self, src: Number, dst: Number, n: Number) -> Number:
         """Return the bytes that a message takes up on its links.
@@ -173,23 +181,23 @@ class Costs:
         """
         expanded = any(size.expansion != 1 for size in self.sizes)
         if not self.header and not expanded:
-            return n
+            return self._unless_signal(n, n)
         within = self.placement.same_node(src, dst)
         size = n + np.where(within, 0, self.header)
-        if not expanded:
-            return size
-        return size * np.where(within, 1, by_size(self.sizes, 1, "expansion", n))
+        if expanded:
+            size = size * np.where(within, 1, by_size(self.sizes, 1, "expansion", n))
+        return self._unless_signal(n, size)
 
     def latency(self, src: Number, dst: Number, n: Number) -> Number:
         """Return the seconds L from the end of sending ``n`` bytes to the first on the links."""
         startup = by_size(self.sizes, self.startup, "startup", n)
         seconds = self._by_level(src, dst, self.local_startup, startup, "startup")
         if self.fabric is None:
-            return seconds
+            return self._unless_signal(n, seconds)
         links = self._routes(src, dst)
         hops = np.where(links == NO_LINK, 0, self.wiring().latency[links]).sum(axis=1)
         factor = by_size(self.sizes, 1, "latency_factor", n)
-        return seconds + factor * hops.reshape(np.shape(seconds))
+        return self._unless_signal(n, seconds + factor * hops.reshape(np.shape(seconds)))
 
     def transfer(self, src: Number, dst: Number, n: Number) -> Number:
         """Return the seconds that ``n`` bytes are on the links, where nothing else is there."""
@@ -227,6 +235,10 @@ class Costs:
             levels=self.levels,
             nodes=self.placement.node,
         )
+
+    def _unless_signal(self, n: Number, cost: Number) -> Number:
+        """Return what a message of ``n`` bytes costs: nothing where it is a signal."""
+        return np.where(np.less(n, 0), cost * 0, cost) if self.signals else cost
 
     def _routes(self, src: Number, dst: Number) -> Any:
         sources, targets = np.broadcast_arrays(src, dst)

@@ -57,6 +57,10 @@ class Fabric:
 class Topology(Protocol):
     """What connects the nodes of a machine: the part ``topology``, which a plugin adds."""
 
+    @property
+    def is_tree(self) -> bool:
+        """Whether each switch has nodes in a row below it, and some switch has all."""
+
     def fabric(self, ports: Ports) -> Fabric:
         """Return the links between these ports.
 

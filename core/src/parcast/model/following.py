@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from parcast.errors import UnsupportedError
 from parcast.model.machine import Machine, Network
+from parcast.model.messages import IN_NETWORK
 
 #: What a machine may say of its network that not every solver follows, and whether it says so.
 _SAYS: Mapping[str, Callable[[Network], bool]] = {
@@ -19,6 +20,7 @@ _SAYS: Mapping[str, Callable[[Network], bool]] = {
     "header": lambda network: network.header > 0,
     "eager = 'waits'": lambda network: network.eager == "waits",
     "overhead_by = 'message'": lambda network: network.overhead_by == "message",
+    f"collectives = '... {IN_NETWORK}'": lambda network: IN_NETWORK in (network.collectives or ""),
 }
 
 #: All of these: what a solver names that follows the whole network.

@@ -17,6 +17,13 @@ from parcast.model.placement import Placement, Ranks
 #: A number or an array of numbers; in tests also exact fractions.
 Number = Any
 
+#: The algorithm of collectives that switches do.
+IN_NETWORK = "in-network"
+
+#: The bytes of a message that costs nothing and passes nothing, by which processes know in
+#: collectives of switches that others have come.
+SIGNAL = -1.0
+
 
 @attrs.frozen(kw_only=True)
 class SizeCosts:

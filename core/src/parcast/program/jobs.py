@@ -8,14 +8,15 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.errors import InvalidPointError, UnsupportedError
+from parcast.errors import InvalidPointError
 from parcast.model.placement import place
 from parcast.model.query import Query
 from parcast.model.workload import Workload
 from parcast.program.matching.collectives import placed
 from parcast.program.matching.expansion import expand
 from parcast.program.source.operations import ANY
-from parcast.program.unroll.blocks import Block, Request, Unrolled
+from parcast.program.source.tree import Site
+from parcast.program.unroll.blocks import Block, Pool, Request, Unrolled
 
 
 @attrs.frozen(eq=False)
@@ -71,31 +72,29 @@ def together(jobs: Sequence[Job], query: Query) -> Unrolled:
 
     Raises
     ------
-    UnsupportedError
-        If a job has tasks of a pool.
     InvalidPointError
         If a job has no meaning with its processes.
     """
     blocks: list[Block] = []
-    sites: list[Any] = []
-    for single, ranks in zip(alone(jobs, query), ranks_of(jobs), strict=True):
-        program = expand(single.workload.content.at(single), placed(single))
-        if program.pools:
-            raise UnsupportedError(
-                f"{single.workload.name}: the tasks of a pool are kept at rank 0 of all processes, "
-                "and several jobs have one rank 0; assign the tasks in order"
-            )
-        shift = _Shift(ranks, len(sites))
+    pools: list[Pool] = []
+    programs = [
+        expand(single.workload.content.at(single), placed(single)) for single in alone(jobs, query)
+    ]
+    sites = tuple(site for program in programs for site in program.sites)
+    before = 0
+    for program, ranks in zip(programs, ranks_of(jobs), strict=True):
+        shift = _Shift(ranks, before, len(pools))
         blocks += [shift.block(block) for block in program.blocks]
-        sites += program.sites
-    return Unrolled(query.p, blocks, tuple(sites), query.workload.name)
+        pools += [shift.pool(pool, sites) for pool in program.pools]
+        before += len(program.sites)
+    return Unrolled(query.p, blocks, sites, query.workload.name, tuple(pools))
 
 
 class _Shift:
     """Blocks of a job among all ranks; what blocks share stays shared."""
 
-    def __init__(self, ranks: range, sites: int) -> None:
-        self._first, self._sites = ranks.start, sites
+    def __init__(self, ranks: range, sites: int, pools: int) -> None:
+        self._first, self._sites, self._pools = ranks.start, sites, pools
         self._everyone = np.arange(ranks.start, ranks.stop)
         self._arrays: dict[int, Any] = {}
         self._blocks: dict[int, Block] = {}
@@ -103,18 +102,38 @@ class _Shift:
     def block(self, block: Block) -> Block:
         """Return a block where its job's ranks are."""
         if id(block) not in self._blocks:
-            arguments = dict(block.arguments)
-            for name in {"dst", "src"} & arguments.keys():
-                arguments[name] = self._peers(arguments[name])
             ranks = self._everyone if block.ranks is None else self._peers(block.ranks)
             requests = tuple(
                 Request(r.back, None if r.ranks is None else self._peers(r.ranks))
                 for r in block.requests
             )
             self._blocks[id(block)] = Block(
-                block.site + self._sites, block.op, ranks, arguments, requests
+                block.site + self._sites, block.op, ranks, self._arguments(block), requests
             )
         return self._blocks[id(block)]
+
+    def pool(self, pool: Pool, sites: tuple[Site, ...]) -> Pool:
+        """Return a pool that is kept, or attended to, where its job's ranks are."""
+        work = attrs.evolve(pool.work, blocks=list(map(self._of_tasks, pool.work.blocks)))
+        return attrs.evolve(
+            pool,
+            work=attrs.evolve(work, sites=sites),
+            keeper=pool.keeper + self._first,
+            master=None if pool.master is None else pool.master + self._first,
+        )
+
+    def _of_tasks(self, block: Block) -> Block:
+        """Return a block of tasks, whose numbers stay, that are done by ranks of the job."""
+        site = block.site + self._sites
+        return attrs.evolve(block, site=site, arguments=self._arguments(block))
+
+    def _arguments(self, block: Block) -> dict[str, Any]:
+        arguments = dict(block.arguments)
+        for name in {"dst", "src"} & arguments.keys():
+            arguments[name] = self._peers(arguments[name])
+        if block.op == "pool":
+            arguments["pool"] += self._pools
+        return arguments
 
     def _peers(self, ranks: Any) -> Any:
         if not isinstance(ranks, np.ndarray):

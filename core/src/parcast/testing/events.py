@@ -15,6 +15,7 @@ import attrs
 
 from parcast.errors import InvalidPointError, SolveError
 from parcast.model.costs import Costs
+from parcast.model.messages import SIGNAL
 from parcast.model.query import Parts
 from parcast.program import ANY, Operation, Unrolled
 from parcast.program.reference.instants import SAME_INSTANT
@@ -211,8 +212,8 @@ class _Simulation:
     def tasks(self, rank: int, order: int, number: int) -> _Steps:
         """Fetch one task after another, until there are none."""
         pool = self.unrolled.pools[number]
-        to_pool, _ = self.crossing(_Letter(rank, 0, 0))
-        letter = _Letter(0, rank, 0, order=order, by=rank)
+        to_pool, _ = self.crossing(_Letter(rank, pool.keeper, 0))
+        letter = _Letter(pool.keeper, rank, 0, order=order, by=rank)
         task = 0
 
         def give() -> None:
@@ -320,7 +321,9 @@ class _Simulation:
                 raise SolveError(f"{name} must be expanded into messages first")
 
     def overhead(self, name: str, n: float) -> float:
-        """Return an overhead of a message of so many bytes."""
+        """Return an overhead of a message of so many bytes; a signal has none."""
+        if n == SIGNAL:
+            return 0
         steps = [size for size in self.costs.sizes if size.least <= n]
         seconds: float = getattr(steps[-1] if steps else self.costs, name)
         return seconds
@@ -433,7 +436,7 @@ class _Simulation:
     ) -> Generator[float | None, None, _Letter]:
         arguments = operation.arguments
         n = arguments["bytes"]
-        seconds = self.overhead("overhead", n) + n * self.costs.overhead_per_byte
+        seconds = self.overhead("overhead", n) + max(n, 0) * self.costs.overhead_per_byte
         yield from self.busy(rank, "communication", seconds)
         letter = self.letter(self.sends, (rank, arguments["dst"], arguments["tag"]))
         letter.size, letter.order, letter.sent = arguments["bytes"], order, True
@@ -499,7 +502,7 @@ class _Simulation:
         if self.costs.contention == "fair":
             self.go(letter, self.now + latency)
         elif self.node[letter.source] == self.node[letter.target] or (
-            self.costs.contention == "none"
+            self.costs.contention == "none" or letter.size == SIGNAL
         ):
             self.land(letter, self.now + latency + seconds)
         else:
@@ -508,6 +511,8 @@ class _Simulation:
 
     def crossing(self, letter: _Letter) -> tuple[float, float]:
         """Return the latency of a letter, and its seconds on the links alone."""
+        if letter.size == SIGNAL:
+            return 0, 0
         latency, per_byte, size = self.prices(letter)
         if self.costs.fabric is not None:
             wiring, steps = self.costs.wiring(), self.costs.sizes
@@ -538,7 +543,7 @@ class _Simulation:
         """Let the bytes of a letter share the links of its route from a time on."""
         _, per_byte, size = self.prices(letter)
         route = self.streams.route(letter.source, letter.target)
-        if not size or not (per_byte or route):
+        if letter.size == SIGNAL or not size or not (per_byte or route):
             self.land(letter, time)
             return
         self.streams.add(letter, size, per_byte, route, time)

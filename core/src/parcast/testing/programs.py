@@ -41,7 +41,7 @@ FEATURES = frozenset(
         *("compute", "elapse", "memory", "io", "loops", "regions", "start"),
         *("pairs", "shifts", "requests", "sendrecv", "self", "collectives", "colors"),
         # of the machine
-        *("algorithms", "local", "weights", "overhead", "sender", "aggregators"),
+        *("algorithms", "local", "weights", "overhead", "sender", "aggregators", "in-network"),
     }
 )
 
@@ -65,6 +65,12 @@ _LATER_ALGORITHMS = (
     """allreduce hierarchical, bcast hierarchical, reduce hierarchical, allgather hierarchical,
     gather hierarchical, scatter hierarchical, barrier hierarchical tree""",
     "mpich",
+)
+
+#: What switches may do.
+_IN_NETWORK = (
+    "allreduce in-network, barrier in-network, reduce in-network, bcast in-network",
+    "allreduce hierarchical in-network, barrier in-network, bcast hierarchical in-network",
 )
 
 
@@ -176,6 +182,8 @@ def random_program(
     machine = _machine(random, size, features, None if fair else contention, eager, numbers)
     if "algorithms" in features:
         machine = _with_later_algorithms(machine, seed)
+    if "in-network" in features:
+        machine = _with_switches(machine, seed, topology, fair=fair)
     if "aggregators" in features:
         machine = _with_aggregators(machine, seed)
     if network or fair:
@@ -213,6 +221,19 @@ def _with_later_algorithms(machine: Machine, seed: int) -> Machine:
     if text is None or machine.network.collectives is not None:
         return machine
     network = attrs.evolve(machine.network, collectives=text)
+    return attrs.evolve(machine, parts={**machine.parts, "network": network})
+
+
+def _with_switches(
+    machine: Machine, seed: int, topology: Topology | None, *, fair: bool
+) -> Machine:
+    """Return a machine whose switches may do some collectives, where it has any."""
+    network, random = machine.network, Random(f"switches of {seed}")  # noqa: S311  # no secrets
+    text = random.choice([None, None, None, *_IN_NETWORK])
+    has_none = network.contention == "bus" and not fair
+    if text is None or has_none or not (topology is None or topology.is_tree):
+        return machine
+    network = attrs.evolve(network, collectives=text)
     return attrs.evolve(machine, parts={**machine.parts, "network": network})
 
 

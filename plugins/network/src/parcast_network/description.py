@@ -192,6 +192,11 @@ class Description:
         return make(self, ports)
 
     @property
+    def is_tree(self) -> bool:
+        """Whether each switch has nodes in a row below it, and some switch has all."""
+        return self.kind in {"star", "fat-tree", "rails"}
+
+    @property
     def capacity(self) -> int | None:
         """How many ports it holds; None: any number, or as its graph says."""
         from math import prod

@@ -113,7 +113,7 @@ def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, .
 
 def early_limit(costs: Costs) -> float:
     """Return above how many bytes a message flies once its receive is posted."""
-    return -1.0 if costs.eager == "waits" else float(costs.eager_limit)
+    return -np.inf if costs.eager == "waits" else float(costs.eager_limit)
 
 
 def without_network(content: Traced) -> Recorded:
@@ -306,7 +306,7 @@ def _added(
     ids = calls[sends]
     amount = columns.amount[ids]
     additions[rows, 0] = additions[rows, 2] = costs.overhead_receive
-    if costs.sizes:
+    if costs.sizes or costs.signals:
         taking = np.isin(op, (CODE["recv"], CODE["sendrecv"]))
         received = columns.amount[received_from[calls[taking]]]
         additions[rows[taking], 0] = additions[rows[taking], 2] = costs.receiving(received)

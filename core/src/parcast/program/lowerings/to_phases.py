@@ -19,6 +19,7 @@ from parcast.model.query import Query
 from parcast.model.traffic import Messages, derives_traffic, traffic_of
 from parcast.model.workload import Workload
 from parcast.program.matching.blockwise import ends_in_block_order
+from parcast.program.matching.collectives import is_signal
 from parcast.program.matching.prepare import matched_program
 from parcast.program.source.operations import COLLECTIVES, SENDS
 from parcast.program.unroll.blocks import Block, Pool, Unrolled
@@ -148,6 +149,8 @@ def count(unrolled: Unrolled, costs: Costs) -> Counts:
     for block in unrolled.blocks:
         arguments = block.arguments
         at = slice(None) if block.ranks is None else block.ranks
+        if is_signal(arguments):
+            continue
         if block.op == "compute":
             counts.seconds[at] += costs.compute(at, arguments["flops"], arguments["bytes"])
         elif block.op == "elapse":
@@ -252,10 +255,14 @@ def _traffic(timed: Unrolled, counts: Counts, costs: Costs) -> Traffic:
     What all exchange by ``sendrecv`` is over before what comes next begins. Messages of a pool are
     for nobody beforehand: they take what those between nodes do.
     """
-    sends = {id(block): block for block in timed.blocks if block.op in SENDS}
+    sends = {
+        id(block): block
+        for block in timed.blocks
+        if block.op in SENDS and not is_signal(block.arguments)
+    }
     numbers: dict[Hashable, int] = {}
     kinds = {name: numbers.setdefault(_kind(block), len(numbers)) for name, block in sends.items()}
-    repeats = Counter(kinds[id(block)] for block in timed.blocks if block.op in SENDS)
+    repeats = Counter(kinds[id(block)] for block in timed.blocks if id(block) in kinds)
     blocks = {kinds[name]: block for name, block in sends.items()}
     exchanges, together = [], []
     for key, block in blocks.items():

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from parcast.program.matching.blockwise import ends_in_block_order
     from parcast.program.matching.buffering import aggregator_of
     from parcast.program.matching.channels import NOTHING, TIMING
-    from parcast.program.matching.collectives import algorithms, groups
+    from parcast.program.matching.collectives import algorithms, groups, is_signal
     from parcast.program.matching.columns import CODE, NONE, OPS, Columns, operation_columns
     from parcast.program.matching.deadlock import Matched, match_unrolled
     from parcast.program.matching.expansion import (
@@ -39,6 +39,7 @@ __all__ = [
     "groups",
     "groups_and_bytes",
     "is_collective",
+    "is_signal",
     "match_unrolled",
     "matched_program",
     "operation_columns",

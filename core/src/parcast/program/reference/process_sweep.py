@@ -15,6 +15,7 @@ import numpy as np
 
 from parcast.errors import InvalidPointError, SolveError
 from parcast.model.costs import Costs
+from parcast.model.messages import SIGNAL
 from parcast.model.query import Parts
 from parcast.program.reference.flows import Flow, Flows
 from parcast.program.reference.instants import Requests, by_arrival, end_of_instant, latest_end
@@ -235,7 +236,8 @@ class _Sweep:
         if costs.contention == "fair":
             self.flow(message, at + self.latency(message))
             return
-        if costs.contention == "none" or self.node[source] == self.node[target]:
+        alone = self.node[source] == self.node[target] or message.bytes == SIGNAL
+        if alone or costs.contention == "none":
             message.arrival = at + self.charge("wire", source, target, message.bytes)
             return
         passes = self.over_bus if costs.contention == "bus" else self.out_of_port
@@ -299,7 +301,8 @@ class _Sweep:
         """Ask for the next task of a pool."""
         process.blocked = True
         process.spend("communication", process.clock + _plain(self.costs.sending(0)))
-        arrival = process.clock + self.charge("latency", rank, 0, 0)
+        keeper = self.unrolled.pools[operation.arguments["pool"]].keeper
+        arrival = process.clock + self.charge("latency", rank, keeper, 0)
         self.ask(arrival, rank, order, partial(self.give, rank, order, operation))
 
     def give(self, rank: int, order: int, operation: Operation, at: float) -> None:
@@ -312,7 +315,7 @@ class _Sweep:
             self.takers[number].append(rank)
             fetched = pool.bytes_of(task)
             process.insert(order, [*pool.work.lists[task], operation])
-        message = Message(0, order, rank, fetched, True, True, at, asker=rank)
+        message = Message(pool.keeper, order, rank, fetched, True, True, at, asker=rank)
         process.awaited, process.blocked = [message], False
         process.overhead = _plain(self.costs.receiving(fetched))
         self.fly(message, at)

@@ -39,7 +39,8 @@ class Block:
     ``collective`` and a region's ``name``; of ``elapse`` also ``beside``, which collective next to
     it goes on meanwhile, and the ``pace`` of messages. ``color`` may be None and ``src`` `ANY`.
     Peers are within 0 .. size - 1, tags and roots are not negative (an expanded collective
-    has negative tags), amounts are finite and not negative. Columns are shared between
+    has negative tags), amounts are finite and not negative but for the bytes of a `SIGNAL`, which
+    switches send and which costs nothing. Columns are shared between
     blocks: never write into one.
     """
 
@@ -75,6 +76,7 @@ class Pool:
     master: int | None = None
     workers: int = 0  #: processes that come beside the master
     tag: int = 0
+    keeper: int = 0  #: the rank that it is kept at, where nobody attends
 
     @property
     def tasks(self) -> int:

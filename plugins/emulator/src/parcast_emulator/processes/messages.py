@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.model import Costs
+from parcast.model import SIGNAL, Costs
 from parcast.program.reference import end_of_instant
 from parcast_emulator.processes.clock import DECIDE, RUN, SERVE, Clock
 from parcast_emulator.processes.lines import Line
@@ -157,7 +157,7 @@ class Post:
         arrive = partial(self._arrive, message)
         if self.links is not None:
             self._share(self.links, message, key, latency, seconds)
-        elif source == target or costs.contention == "none":
+        elif source == target or costs.contention == "none" or message.size == SIGNAL:
             clock.at(clock.now + latency + seconds, RUN, key, arrive)
         elif costs.contention == "bus":
             clock.at(clock.now, SERVE, key, lambda: self._carry(key, latency, seconds, arrive))

@@ -145,7 +145,7 @@ class _Rank(Process):
                 yield from self.send_to(arguments["dst"], arguments["bytes"], arguments["tag"])
 
     def tasks(self, number: int) -> Steps:
-        """Fetch tasks of a pool, which is kept at rank 0, until there are none."""
+        """Fetch tasks of a pool from its keeper, until there are none."""
         costs, pool, key = (
             self.run.costs,
             self.run.unrolled.pools[number],
@@ -159,11 +159,11 @@ class _Rank(Process):
             message.size = pool.bytes_of(task)
             self.run.post.fetch(message)
 
-        question = float(costs.latency(self.rank, 0, 0))
+        question = float(costs.latency(self.rank, pool.keeper, 0))
         while True:
             since = self.clock.now
             message = Message(
-                0, self.rank, _NO_TAG, 0, self.position, eager=True, early=True, asker=key
+                pool.keeper, self.rank, _NO_TAG, 0, self.position, eager=True, early=True, asker=key
             )
             yield since + float(costs.sending(0))
             self.clock.at(self.clock.now + question, SERVE, key, give)

@@ -15,7 +15,7 @@ import numpy as np
 
 from parcast import Assumption, Prediction, Query, Unit, UnsupportedError, Whole
 from parcast.errors import HostError
-from parcast.model import Answers, place
+from parcast.model import IN_NETWORK, Answers, place
 from parcast.program import Unrolled
 from parcast_mpi import library
 from parcast_mpi.host import Host, identity, load, ticks
@@ -69,11 +69,15 @@ def cost(query: Query) -> float:
     return _STARTING + repeated * work / min(query.p, os.cpu_count() or 1)
 
 
-def assumptions(query: Query) -> Iterator[Assumption]:  # noqa: ARG001  (the host decides)
+def assumptions(query: Query) -> Iterator[Assumption]:
     """Yield what a measured time assumes."""
     jobs = os.getloadavg()[0]
     busy = f"its load is {jobs:.1f}" if jobs > _IDLE else ""
     yield Assumption("nothing else runs on this host", busy)
+    if IN_NETWORK in (query.machine.network.collectives or ""):
+        yield Assumption(
+            "switches do no collective", "network.collectives has them, and this host has none"
+        )
 
 
 class Run:

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast.model import Costs, Machine
+from parcast.model import IN_NETWORK, Costs, Machine
 from parcast.program import Op
 from parcast.program.matching import algorithms
 from parcast.program.source import COLLECTIVES, VECTOR_COLLECTIVES
@@ -36,8 +36,10 @@ _NUMBERS: Mapping[str, str] = {
 #: Algorithms in which all exchange messages of one size in rounds, whatever the number of
 #: processes.
 _IN_ROUNDS: Mapping[str, tuple[str, ...]] = {
-    "barrier": ("dissemination",),
-    "allreduce": ("dissemination", "ring"),
+    "barrier": ("dissemination", IN_NETWORK),
+    "bcast": (IN_NETWORK,),
+    "reduce": (IN_NETWORK,),
+    "allreduce": ("dissemination", "ring", IN_NETWORK),
     "scan": ("dissemination",),
     "allgather": ("dissemination", "ring", "bruck"),
     "alltoall": ("bruck", "pairwise"),
@@ -319,6 +321,8 @@ class Charges:
             yield ROUNDS, Call("if", (Call(">", (_SIZE, Num(1))), mean, ZERO))
         elif algorithm == "dissemination":
             yield ROUNDS, n
+        elif algorithm == IN_NETWORK:  # once, where there is somebody else
+            yield Call("min", (Num(1), _OTHERS)), n
         elif algorithm == "ring" and op.name == "allreduce":
             yield times(Num(2), _OTHERS), Call("/", (n, _SIZE))
         elif algorithm in {"ring", "pairwise"}:

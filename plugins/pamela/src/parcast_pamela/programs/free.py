@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import attrs
 
+from parcast.model import IN_NETWORK
 from parcast.program import For, If, Op, Statement
 from parcast.program.source import RECEIVES, SENDS
 from parcast.quantities import Call, Expr, Name, Num, names_in
@@ -230,7 +231,7 @@ class Free:
         algorithm = self.charges.algorithms()[op.name]
         if algorithm == "pairwise":
             return self._use(border.name, times(border.exchanged(), seconds))
-        if algorithm == "ring":
+        if algorithm in {"ring", IN_NETWORK}:
             return self._use(border.name, times(count, border.shifted(Num(1)), seconds))
         if op.name == "allgather":  # its rounds differ in size
             return []

@@ -14,7 +14,7 @@ import numpy as np
 
 from parcast.model import Costs
 from parcast.program import Block, Unrolled
-from parcast.program.matching import Matched
+from parcast.program.matching import Matched, is_signal
 from parcast.program.source import SENDS
 from parcast_pamela.programs.links import fullest
 
@@ -51,7 +51,7 @@ def _step(unrolled: Unrolled, block: Block, costs: Costs) -> Iterator[tuple[str,
     elif block.op in SENDS:
         yield from _messages(ranks, arguments["dst"], arguments["bytes"], costs)
     if block.op in {"recv", "sendrecv"}:
-        yield "", most_receiving(costs)
+        yield "", 0.0 if is_signal(arguments) else most_receiving(costs)
     elif block.op in {"irecv", "wait", "waitall"}:
         by_call = costs.overhead_by == "call"
         messages = 1 if by_call else 0 if block.op == "irecv" else len(block.requests)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from parcast.model import Costs
+from parcast.model import SIGNAL, Costs
 from parcast_perturb.awaiting import awaited_by, messages_of
 from parcast_perturb.playing.layout import (
     BOTH,
@@ -115,7 +115,7 @@ def _messages(costs: Costs, source: Ints, target: Ints, size: Any, late: Any) ->
     elif costs.contention == "none":
         leaves = np.full(count, NONE)
     else:
-        leaves = np.where(leaves == enters, NONE, leaves)
+        leaves = np.where((leaves == enters) | (size == SIGNAL), NONE, leaves)
     return Messages(
         source=source,
         target=target,

@@ -49,9 +49,17 @@ def sample(deltas: Any, target: int, rank: int, row: int, stage: int, r: int) ->
 
 
 @step
+def _is_signal(table: Any, rules: Any, row: int) -> Any:
+    """Return whether a call is how switches tell a process that others have come: it is free."""
+    return rules.modeled and table.times[row, BYTES] < 0.0
+
+
+@step
 def call_cost(table: Any, rules: Any, row: int) -> Any:
     """Return what a call costs its rank when it waits for nobody."""
     kind = table.whole[row, KIND]
+    if _is_signal(table, rules, row):
+        return 0.0
     if kind == LOCAL or kind >= ALL:
         return rules.overhead
     if table.whole[row, NAME] >= NOTICE:  # a part of a call
@@ -68,6 +76,8 @@ def noise(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, 
     In a modeled run what is local is a mark, such as the end of a program, and no call.
     """
     if table.whole[row, NAME] >= NOTICE or (rules.modeled and table.whole[row, KIND] == LOCAL):
+        return 0.0
+    if _is_signal(table, rules, row):
         return 0.0
     delta = sample(deltas, NOISE, rank, row, 0, r)
     if delta < 0.0:
@@ -143,6 +153,8 @@ def transfer_time(deltas: Any, rules: Any, row: int, length: float) -> Any:
 @step
 def flight(deltas: Any, state: Any, rank: int, row: int, length: float, r: int) -> Any:
     """Return what is added to the way of a message of so many bytes that an event sends."""
+    if length < 0.0:  # a signal of switches
+        return 0.0
     byte_delta = sample(deltas, PER_BYTE, rank, row, 0, r)
     least = -deltas.message_costs[row, 1] if len(deltas.message_costs) else deltas.least_per_byte
     if byte_delta < least:

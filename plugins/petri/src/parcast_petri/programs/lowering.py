@@ -22,7 +22,7 @@ from parcast_petri.programs.dealing import Dealing
 from parcast_petri.programs.local_operations import Computations, Computing, LocalOperations
 from parcast_petri.programs.masters import dealt, has_master, refuse_sending_tasks
 from parcast_petri.programs.net_builder import NetBuilder, timed
-from parcast_petri.programs.networks import Wires, networks_of
+from parcast_petri.programs.networks import NO_NETWORK, Wires, networks_of
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.pools import Pools
 from parcast_petri.programs.process import Process
@@ -231,6 +231,7 @@ class _Lowering:
     ) -> int:
         """Build a message's way; return the moment of its arrival."""
         src, dst, index = self.node[rank], self.node[self.dst[id_]], self.index[id_]
+        network = self.network[index]
         message = Message(
             name=name,
             statement=f"{rank}.{self.site[id_]}",
@@ -240,7 +241,7 @@ class _Lowering:
             dst=dst,
             startup=self.startup[index],
             transfer=self.transfer[index],
-            network=None if src == dst else self.network[index],
+            network=None if src == dst or network == NO_NETWORK else network,
             shared=self.shared[index],
         )
         return self.transfers.build(message)

@@ -9,8 +9,11 @@ import attrs
 import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast.model import Costs, Machine, Query
+from parcast.model import SIGNAL, Costs, Machine, Query
 from parcast_petri.machine.links import Duplex, Links, OtherNetwork
+
+#: The number of no network.
+NO_NETWORK = -1
 
 
 @attrs.frozen(kw_only=True)
@@ -124,7 +127,7 @@ def network_numbers(networks: Sequence[Wires], src: Any, dst: Any) -> Any:
 class Routes:
     """Of messages, the network that each takes, its startup, and the seconds of its bytes."""
 
-    network: list[int]
+    network: list[int]  #: `NO_NETWORK`: it passes none
     startup: list[float]
     transfer: list[float]
 
@@ -137,9 +140,13 @@ class Routes:
 def routes(
     costs: Costs, networks: Sequence[Wires], src: Any, dst: Any, size: Any
 ) -> tuple[Any, Any, Any]:
-    """Return the network of each message, its startup, and the seconds of its bytes."""
+    """Return the network of each message, its startup, and the seconds of its bytes.
+
+    Signals, which cost nothing, pass no network.
+    """
     node, within = costs.placement.node, costs.placement.same_node(src, dst)
     network = network_numbers(networks, node[src], node[dst])
+    network[np.broadcast_to(np.equal(size, SIGNAL), network.shape)] = NO_NETWORK
     startup, transfer = costs.latency(src, dst, size), costs.transfer(src, dst, size)
     for wires in networks[1:]:
         takes = ~within & (network == wires.number)

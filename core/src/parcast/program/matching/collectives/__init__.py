@@ -6,7 +6,13 @@ operations).
 """
 
 from parcast.program.matching.collectives.choosing import placed, steps
-from parcast.program.matching.collectives.groups import Groups, Step, groups, some
+from parcast.program.matching.collectives.groups import (
+    Groups,
+    Step,
+    groups,
+    is_signal,
+    some,
+)
 from parcast.program.matching.collectives.names import ALGORITHMS, Algorithms, algorithms
 
 __all__ = [
@@ -16,6 +22,7 @@ __all__ = [
     "Step",
     "algorithms",
     "groups",
+    "is_signal",
     "placed",
     "some",
     "steps",

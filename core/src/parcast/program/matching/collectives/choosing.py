@@ -9,10 +9,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.model.messages import levels_of
+from parcast.errors import UnsupportedError
+from parcast.model.machine import Machine
+from parcast.model.messages import IN_NETWORK, levels_of
 from parcast.model.placement import place
 from parcast.model.query import Query
-from parcast.program.matching.collectives import composed, trees
+from parcast.program.matching.collectives import composed, shifts, trees
 from parcast.program.matching.collectives.groups import Groups, Step, parts, some
 from parcast.program.matching.collectives.libraries import LIBRARIES
 from parcast.program.matching.collectives.names import (
@@ -36,7 +38,8 @@ def placed(query: Query) -> Algorithms:
     FileError
         If a collective or its algorithm is not known.
     InvalidPointError, UnsupportedError
-        If some depend on where processes are, and the query has no placement.
+        If some depend on where processes are, and the query has no placement; if switches shall do
+        what those of the machine cannot.
     """
     machine = query.machine
     chosen = algorithms(machine.network.collectives)
@@ -44,12 +47,29 @@ def placed(query: Query) -> Algorithms:
         chosen = attrs.evolve(chosen, aggregators=machine.storage.aggregators)
     if not chosen.placed:
         return chosen
+    if chosen.in_network:
+        _check_switches(machine)
     placement = place(query)
     levels: tuple[Ranks, ...] = (placement.node,)
     if machine.network.levels:
         free = (0.0, 0.0)
         levels = tuple(level.instance for level in levels_of(machine, placement, free, free))
     return attrs.evolve(chosen, levels=levels, nodes=placement.node)
+
+
+def _check_switches(machine: Machine) -> None:
+    """Refuse a network without switches that could do a collective."""
+    topology = machine.parts.get("topology")
+    if machine.network.contention == "bus":
+        reason = "a bus has no switches"
+    elif topology is not None and not topology.is_tree:
+        reason = "its topology has no switch above all nodes (star, fat-tree and rails have)"
+    else:
+        return
+    raise UnsupportedError(
+        f"machine {machine.name!r} states {IN_NETWORK} in network.collectives, and {reason}; name "
+        "an algorithm of processes, such as tree"
+    )
 
 
 def steps(op: str, chosen: Mapping[str, str], among: Groups, bytes_: Any, root: Any) -> list[Step]:
@@ -107,6 +127,9 @@ def _over_nodes(chosen: Algorithms, among: Groups) -> Any:
 
 def _by(name: str, chosen: Algorithms, call: Call) -> Iterator[Step]:
     """Yield the messages by an algorithm of this name."""
+    if name == IN_NETWORK:
+        yield from shifts.in_network(call.among.by_place(chosen.levels), call.amount)
+        return
     algorithm = OF_ANY_SIZES.get((call.op, name)) or OF_ANY_SIZES.get(name)
     if algorithm and not (call.op in _ALL_TO_ALL and name == "linear"):
         yield from algorithm(call)

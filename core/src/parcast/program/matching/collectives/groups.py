@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.model.messages import SIGNAL
 from parcast.program.unroll.blocks import Ranks
 
 
@@ -31,6 +32,19 @@ class Groups:
         if not isinstance(column, np.ndarray):
             return column
         return column[np.searchsorted(self.ranks, self.rank(position))]
+
+    def by_place(self, levels: Sequence[Ranks]) -> Groups:
+        """Return the same groups, in each of which processes that are near follow each other.
+
+        ``levels`` are of each rank the instance of each level, the nearest first.
+        """
+        first = np.broadcast_to(self.first, self.ranks.shape)
+        order = np.lexsort((self.ranks, *(instance[self.ranks] for instance in levels), first))
+        starts = first[order]
+        position, members = np.empty(len(order), np.int64), self.members.copy()
+        position[order] = np.arange(len(order)) - np.searchsorted(starts, starts)
+        members[first + position] = self.ranks
+        return attrs.evolve(self, position=position, members=members)
 
     def take(self, lanes: NDArray[np.bool_]) -> Groups:
         """Return some of the lanes, in the same groups."""
@@ -67,6 +81,16 @@ class Step:
         """Return the step of some of its processes, as a mask or their places."""
         columns = {name: some(column, lanes) for name, column in self.arguments.items()}
         return Step(self.op, self.ranks[lanes], columns, self.waits)
+
+    @property
+    def is_signal(self) -> bool:
+        """Whether it sends a message that costs nothing."""
+        return is_signal(self.arguments)
+
+
+def is_signal(arguments: Mapping[str, Any]) -> bool:
+    """Return whether an operation on some processes sends a message that costs nothing."""
+    return bool(np.all(arguments.get("bytes", 0) == SIGNAL))
 
 
 def some(column: Any, lanes: Any) -> Any:

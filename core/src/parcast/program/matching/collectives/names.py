@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import attrs
 
 from parcast.errors import FileError, did_you_mean, shorten
+from parcast.model.messages import IN_NETWORK
 from parcast.program.matching.collectives.libraries import LIBRARIES
 from parcast.program.unroll.blocks import Ranks
 
@@ -18,20 +19,23 @@ HIERARCHICAL = "hierarchical"
 
 #: The algorithms of every collective; the first is used unless another is named.
 ALGORITHMS: Mapping[str, tuple[str, ...]] = {
-    "barrier": ("dissemination", "recursive-doubling", "tree", "linear", "linear-nb", HIERARCHICAL),
+    "barrier": (
+        *("dissemination", "recursive-doubling", "tree", "linear", "linear-nb"),
+        *(IN_NETWORK, HIERARCHICAL),
+    ),
     "bcast": (
         *(*_ROOTED, *_TREES, "split-binary"),
-        *("scatter-allgather", "scatter-ring-allgather", HIERARCHICAL),
+        *("scatter-allgather", "scatter-ring-allgather", IN_NETWORK, HIERARCHICAL),
     ),
     "reduce": (
         *(*_ROOTED, "linear-nb", "binary", "in-order-binary", "chain"),
-        *("rabenseifner", HIERARCHICAL),
+        *("rabenseifner", IN_NETWORK, HIERARCHICAL),
     ),
     "gather": (*_ROOTED, "linear-sync", "linear-nb", HIERARCHICAL),
     "scatter": (*_ROOTED, "linear-nb", HIERARCHICAL),
     "allreduce": (
         *("dissemination", "ring", "tree", "recursive-doubling", "rabenseifner"),
-        *("linear", "reduce-bcast", HIERARCHICAL),
+        *("linear", "reduce-bcast", IN_NETWORK, HIERARCHICAL),
     ),
     "allgather": (
         *("dissemination", "ring", "bruck", "recursive-doubling", "neighbor"),
@@ -79,7 +83,14 @@ class Algorithms(Mapping[str, str]):
     @property
     def placed(self) -> bool:
         """Whether some of them depend on where processes are."""
-        return any(name in LIBRARIES or HIERARCHICAL in name for name in self.names.values())
+        return self.in_network or any(
+            name in LIBRARIES or HIERARCHICAL in name for name in self.names.values()
+        )
+
+    @property
+    def in_network(self) -> bool:
+        """Whether switches do some of them."""
+        return any(IN_NETWORK in name for name in self.names.values())
 
 
 def algorithms(text: str | None = None) -> Algorithms:
@@ -109,12 +120,6 @@ def _named(op: str, name: str, between: Mapping[str, str]) -> str:
     if op not in ALGORITHMS:
         hint = did_you_mean(op, [*ALGORITHMS, *LIBRARIES]) or f" Known: {', '.join(ALGORITHMS)}."
         raise FileError(f"network.collectives: there is no collective {shorten(op)!r}.{hint}")
-    if name == "in-network":
-        raise FileError(
-            f"network.collectives: {op} in-network is summed up by switches, which is no exchange "
-            "of messages between processes, so no solver here has a time for it; name tree, "
-            "hierarchical or another algorithm of processes"
-        )
     hierarchical, _, inner = name.partition(" ")
     if hierarchical == HIERARCHICAL and HIERARCHICAL in ALGORITHMS[op]:
         options = ["linear"] if op in ("gather", "scatter") else [*ALGORITHMS[op][:-1], *LIBRARIES]

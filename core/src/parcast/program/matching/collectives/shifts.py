@@ -1,4 +1,4 @@
-"""Rounds in which each process sends as far as any other: dissemination, ring, pairwise, Bruck."""
+"""Rounds in which each process sends as far as any other, such as dissemination and a ring."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from parcast.model.messages import SIGNAL
 from parcast.program.matching.collectives.groups import (
     Groups,
     Step,
@@ -44,6 +45,18 @@ def ring(op: str, among: Groups, amount: Any) -> Iterator[Step]:
     for last in np.unique(times).tolist():
         yield from [exchange(among, times >= last, 1, share)] * (last - completed)
         completed = last
+
+
+def in_network(among: Groups, amount: Any) -> Iterator[Step]:
+    """Yield what stands for a collective that switches do, in groups that are in order.
+
+    When all have come, each sends to the one after it, so that the cables below a switch carry the
+    bytes once up and once down; when all have arrived, all go on.
+    """
+    join = list(rounds("barrier", "dissemination", among, SIGNAL))
+    yield from join
+    yield exchange(among, among.size > 1, 1, amount)
+    yield from join
 
 
 def gather_ring(among: Groups, amount: Any) -> Iterator[Step]:

@@ -181,8 +181,8 @@ def _messages(columns: Columns, rank: Any, costs: Costs) -> _Messages | None:
     at = np.flatnonzero(columns.among(("send", "isend", "sendrecv")))
     source, target, size = rank[at], columns.dst[at], columns.amount[at]
     keys = source.astype(np.int64) * len(columns.offsets) + target
-    if costs.sizes:
-        least = [float(size.least) for size in costs.sizes]
+    if costs.sizes or costs.signals:
+        least = [*([0.0] if costs.signals else []), *(float(size.least) for size in costs.sizes)]
         keys = keys * (len(least) + 1) + np.searchsorted(least, size, side="right")
     # a rank often sends to another many times in a row: there are fewer runs of one key to sort
     heads = np.flatnonzero(np.diff(keys, prepend=-1))
@@ -250,7 +250,7 @@ def _crossings(
     latency[at] = costs.latency(*messages.examples())[kind]
     per_byte = costs.transfer_per_byte(*messages.examples())[kind]
     transfer[at] = costs.on_wire(source, target, size) * per_byte
-    amounts = columns.amount if costs.sizes else 0.0
+    amounts = columns.amount if costs.sizes or costs.signals else 0.0
     receiving = np.array(costs.receiving(amounts), np.float64, ndmin=1)
     return latency, transfer, receiving
 
@@ -280,7 +280,7 @@ def charges_of(
         float(costs.overhead_receive) if costs.overhead_by == "call" else 0.0,
         costs.overhead_by == "message",
         float(costs.eager_limit),
-        float(costs.eager_limit) if costs.eager == "buffered" else -1.0,
+        float(costs.eager_limit) if costs.eager == "buffered" else -np.inf,
         CONTENTION.index(costs.contention),
         costs.disks,
         on_nodes,

@@ -67,7 +67,7 @@ def leave(message: int, now: float, program: Any, charges: Any, state: Any) -> N
     if charges.contention == _FAIR:
         free = program.route[message] == NONE or program.transfer[message] == 0.0
     else:
-        free = charges.contention == _UNSHARED or within
+        free = charges.contention == _UNSHARED or within or program.amount[message] < 0.0  # signal
     if free:
         latency, transfer = crossing(message, within, program, charges)
         arrive(message, now + latency + transfer, program, charges, state)
