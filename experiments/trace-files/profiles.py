@@ -2,7 +2,8 @@
 
     uv run python experiments/trace-files/profiles.py CLONES -o profiles.md
 
-CLONES has git repositories called ``owner+name``. The counts are those of pydarshan, pycubexr and
+CLONES has git repositories called ``owner+name``; the rows of those that it lacks stay as they are
+in the page. The counts are those of pydarshan, pycubexr and
 caliper-reader where these are installed, and of plain text elsewhere.
 """
 
@@ -12,6 +13,7 @@ import argparse
 import math
 import re
 import resource
+import struct
 import tempfile
 import time
 from collections.abc import Iterator
@@ -37,7 +39,20 @@ WANTED = {
     r"|tests/data/(text|json|jsonlines|talpas|input)/.*\.(txt|JSON|jsonl?)$",
     "darshan-hpc+darshan": r"(example_logs|tests/input)/.*\.darshan$",
     "darshan-hpc+darshan-logs": r"^(?!.*(/dlio_logs/.*id3116902-21(104|105|11)|ppc64)).*\.darshan$",
+    "hpc-io+drishti-io": r"sample/recorder/flash\S*/recorder\.mt$",
+    "uiuc-hpc+Recorder": r"test/logs/0\.mt$",
 }
+
+#: Where traces of Recorder were: later commits have none.
+COMMITS = {
+    "hpc-io+drishti-io": "ee66d48acc132eed175e946885b6bf5780ca38ac",
+    "uiuc-hpc+Recorder": "746c04ccfbc0e0d39e6f4649be0399be67b1a3fc",
+}
+
+#: Of Recorder's functions that move data: the direction, and the arguments of the file and bytes.
+MOVES = {"read": ("reads", 0, 2), "write": ("writes", 0, 2), "pread64": ("reads", 0, 2),
+         "pwrite64": ("writes", 0, 2), "readv": ("reads", 0, 1), "writev": ("writes", 0, 1),
+         "vfprintf": ("writes", 0, 1)}  # fmt: skip
 
 #: Of Extra-P's own files those that are made to be wrong.
 WRONG = re.compile(r"_neg|wrong|extra_file")
@@ -83,6 +98,26 @@ def darshan_counted(path: Path) -> dict[str, float]:
                     if f"{module}_{column}" in table:
                         counts[name] += float(table[f"{module}_{column}"].clip(lower=0).sum())
     counts |= {"bytes to read": counts["bytes read"], "bytes to write": counts["bytes written"]}
+    return counts
+
+
+def recorder_counted(path: Path) -> dict[str, float]:
+    """Return calls and bytes by how often Recorder itself says that each signature was called."""
+    metadata = path.read_bytes()
+    names = metadata[metadata.index(b"creat\n") :].decode().split("\n")
+    counts = dict.fromkeys(("reads", "bytes read", "writes", "bytes written"), 0.0)
+    for file in path.parent.glob("*.cst"):
+        data, at = file.read_bytes(), 4
+        while at < len(data):
+            _, _, length, times = struct.unpack_from("<iiiI", data, at)
+            function, text = data[at + 24], data[at + 31 : at + 16 + length].decode().split(" ")
+            at += 16 + length
+            kind, of, size = MOVES.get(names[function] if function < 255 else "", ("", 0, 0))
+            if kind and not text[of].startswith(("/dev/", "/proc/", "/sys/")):
+                counts[kind] += times
+                counts["bytes " + kind.replace("reads", "read").replace("writes", "written")] += (
+                    times * int(text[size])
+                )
     return counts
 
 
@@ -178,7 +213,8 @@ def workload_read(path: Path) -> dict[str, Any]:
     try:
         workload = Registry().workload(path)
     except ParcastError as error:
-        return {"how": f"refused: {str(error).replace(str(path), '')}"}
+        reason = str(error).replace(str(path), "").replace(f"{path.parent}/", "")
+        return {"how": f"refused: {reason.replace(str(path.parent), 'its folder')}"}
     data = dict(workload.data)
     answer: dict[str, Any] = {"how": "read", "format": data["format"], "ranks": data["ranks"]}
     if workload.kind == "profile":
@@ -202,7 +238,8 @@ def workload_read(path: Path) -> dict[str, Any]:
 def facts(path: Path, stated: dict[str, float]) -> Iterator[str]:
     """Yield the facts that the tool's own count says too; those that differ in bold."""
     try:
-        counted = darshan_counted(path) if path.suffix == ".darshan" else profile_counted(path)
+        by_suffix = {".darshan": darshan_counted, ".mt": recorder_counted}
+        counted = by_suffix.get(path.suffix, profile_counted)(path)
     except Exception as error:  # noqa: BLE001  (the tool's own reader may not read it)
         yield f"no count: {type(error).__name__}"
         return
@@ -256,15 +293,21 @@ def main() -> None:
     options = parser.parse_args()
     head = ["repository", "path", "commit", "bytes", "format", "outcome", "ranks",
             "series, regions or values", "facts that its tool counts too", "s", "MiB"]  # fmt: skip
-    rows = []
+    rows: list[list[str]] = []
+    before = [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in (options.output.read_text().splitlines() if options.output.is_file() else ())
+        if line.startswith("| ")
+    ]
     for repository, wanted in WANTED.items():
         clone = options.clones / repository
         clone = clone / "repo" if (clone / "repo").is_dir() else clone
-        if not clone.is_dir():
+        if not clone.is_dir():  # its rows stay as they are
+            rows += [row for row in before if row[0] == repository.replace("+", "/")]
             continue
-        commit = git(clone, "rev-parse", "HEAD").decode().strip()
+        commit = COMMITS.get(repository) or git(clone, "rev-parse", "HEAD").decode().strip()
         with tempfile.TemporaryDirectory() as folder:
-            for name, path in materialised(clone, wanted, Path(folder)):
+            for name, path in materialised(clone, wanted, Path(folder), commit):
                 if not WRONG.search(name):
                     rows.append(cells(repository, name, path, commit))
                     print(rows[-1][1][-60:], rows[-1][5][:100], rows[-1][8][:90], flush=True)

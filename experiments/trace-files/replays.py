@@ -1,10 +1,11 @@
 """Time-independent traces of SimGrid's own examples, predicted, beside the times that it states.
 
 Needs a clone of simgrid/simgrid, bare or not: ``python replays.py CLONE -o replays.md``. The
-platform is SimGrid's ``small_platform.xml``; the machine says of SMPI its factors of latency and
+platform is SimGrid's own file; the machine says of SMPI its factors of latency and
 bandwidth by size, the 5 % that each message takes up for its answers on links of one direction for
 both, a header of 16 bytes, that senders of 64 KiB and more wait, and the algorithms of its
-default selector.
+default selector. Jobs that a program of its own replays run on SimGrid's default network, of one
+factor each.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import re
 import subprocess
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +26,11 @@ FACTORS = (
     (1426, 1.61075, 0.608902), (3484, 1.88101, 0.77493), (5776, 2.18796, 1.08739),
     (9376, 2.59299, 0.58729), (15424, 3.48845, 0.697866), (65472, 11.6436, 0.940694),
 )  # fmt: skip
+#: The factors of SimGrid's default network.
+DEFAULT = ((0, 13.01, 0.97),)
 HEADER = 16
 #: What a message takes up on the links back, which are the same links here.
 CROSS_TRAFFIC = 1.05
-#: Hosts in the order of the platform's file: MFLOP/s.
-SPEEDS = (98.095, 76.296, 76.296, 48.492, 48.492, 137.333, 98.095)
 COLLECTIVES = (
     "barrier linear-nb, reduce linear-nb, gather linear-nb, scatterv linear-nb, "
     "allreduce reduce-bcast, reduce_scatter reduce-scatterv, alltoall linear, alltoallv linear, "
@@ -36,12 +38,27 @@ COLLECTIVES = (
 )
 FOLDER = "examples/smpi/replay"
 PLATFORM = "examples/platforms/small_platform.xml"
+JOBS = "examples/smpi/replay_multiple_manual_deploy"
+WITH_ROUTERS = "examples/platforms/small_platform_with_routers.xml"
+HOST = re.compile(r'^\s*<host id="(\w+)" speed="([\d.]+)Mf".*?/>\n', re.MULTILINE)
 #: Why some differ.
 CAUSES = {
     "actions_with_isend.txt": "SMPI charges 0.1 ms for each `MPI_Test`; with `smpi/test:0` alike",
     "actions_alltoallv.txt": "a trace has one number for a call: the mean of its messages",
     "actions_allgatherv.txt": "SimGrid gives the message of longer latency less of a full link",
 }
+#: What differs, without its cause: the trace, what is changed, by regular expressions, in the trace
+#: or in the platform, and the time that SMPI 3.32 takes then.
+WITHOUT = (
+    ("actions_with_isend.txt", "`--cfg=smpi/test:0`", None, None, 39.320541),
+    ("actions_alltoallv.txt", "messages of a rank of one size", (
+        (r"(\d) alltoallv .*", lambda match: f"{match[1]} alltoallv 1000 "
+            + " ".join([("24", "54", "44")[int(match[1])]] * 3) + " 1000 24 54 44"),
+    ), None, 0.006949),
+    ("actions_allgatherv.txt", "links without latency", None, (
+        (r'latency="[^"]*"', 'latency="0"'),
+    ), 1.958342),
+)  # fmt: skip
 PAGE = """# SimGrid's examples of replay
 
 Written by `replays.py` from simgrid/simgrid at commit {commit}. "SimGrid" is the time that its
@@ -51,10 +68,17 @@ digits after the point are equal.
 | trace | processes | SimGrid | parcast | difference | why |
 |---|---|---|---|---|---|
 {rows}
+
+Those that differ, without what makes them differ; here "SimGrid" is what SMPI 3.32 takes then
+(measured).
+
+| trace | without | SimGrid | parcast | difference |
+|---|---|---|---|---|
+{without}
 """
 
 
-def machine(platform: Path) -> dict[str, Any]:
+def machine(platform: Path, factors: Sequence[tuple[float, float, float]]) -> dict[str, Any]:
     """Return SimGrid's platform with what SMPI does to messages."""
     sizes = [
         {
@@ -62,12 +86,13 @@ def machine(platform: Path) -> dict[str, Any]:
             "latency_factor": latency,
             "efficiency": bandwidth / CROSS_TRAFFIC,
         }
-        for more_than, latency, bandwidth in FACTORS
+        for more_than, latency, bandwidth in factors
     ]
-    groups = [{"count": 1, "weight": speed / SPEEDS[0]} for speed in SPEEDS]
+    speeds = [float(speed) for _, speed in HOST.findall(platform.read_text())]
+    groups = [{"count": 1, "weight": speed / speeds[0]} for speed in speeds]
     return {
         "name": "small_platform",
-        "processor": {"rate": SPEEDS[0] * 1e6},
+        "processor": {"rate": speeds[0] * 1e6},
         "nodes": {"cores": 1, "groups": groups},
         "network": {
             "startup": 0.0,
@@ -99,19 +124,56 @@ def cases(text: str) -> list[tuple[tuple[str, ...], int, float]]:
     return list(dict.fromkeys(replays))
 
 
-def predicted(registry: Registry, folder: Path, names: tuple[str, ...], count: int) -> float | str:
+def jobs(shown: Callable[..., str]) -> Iterator[tuple[str, int, float, dict[str, str]]]:
+    """Yield jobs that run alone: name, processes, time, and the files of traces and platform."""
+    for name in ("coll", "mixed"):
+        text = shown("show", f"HEAD:{JOBS}/replay_multiple_manual_{name}1.tesh")
+        stated = re.search(r"Simulation time ([\d.]+)", text)
+        hosts = dict(re.findall(r"rank_0_(\d)@(\w+)\) Replaying", text))
+        assert stated is not None
+        files = {
+            f"{name}{rank}.txt": shown("show", f"HEAD:{JOBS}/{name}/actions{rank}.txt")
+            for rank in hosts
+        }
+        platform = shown("show", f"HEAD:{WITH_ROUTERS}")
+        lines = {match[1]: match[0] for match in HOST.finditer(platform)}
+        first = [hosts[rank] for rank in sorted(hosts)]  # the hosts of its ranks come first
+        ordered = "".join(lines[host] for host in dict.fromkeys([*first, *lines]))
+        others = HOST.sub("", platform)
+        files["small_platform.xml"] = others.replace("<link ", f"{ordered}<link ", 1)
+        yield name, len(hosts), float(stated[1]), files
+
+
+def predicted(
+    folder: Path, names: Sequence[str], count: int,
+    factors: Sequence[tuple[float, float, float]] = FACTORS,
+) -> float | str:  # fmt: skip
     """Return the time, or why there is none."""
     trace = folder / names[0]
     if len(names) > 1:  # a file for each process
-        trace = folder / "apart"
+        trace = folder / f"apart-{names[0]}"
         trace.mkdir()
         for name in names:
             (trace / name).write_bytes((folder / name).read_bytes())
-    (row,) = registry.compare(
-        str(trace), machine(folder / "small_platform.xml"), p=count, solvers="emulator.tc",
-        elasticities=False,
+    (row,) = Registry().compare(
+        str(trace), machine(folder / "small_platform.xml", factors), p=count,
+        solvers="emulator.tc", elasticities=False,
     ).rows  # fmt: skip
     return row.message if row.time is None else float(row.time)
+
+
+def compared(stated: float, answer: float | str) -> tuple[str, str, str]:
+    """Return the cells of two times and their difference."""
+    if isinstance(answer, str):
+        return f"{stated:.6f}", answer, ""
+    alike = round(answer, 6) == stated
+    difference = "0" if alike else f"{100 * (answer / stated - 1):+.3f} %"
+    return f"{stated:.6f}", f"{answer:.6f}", difference
+
+
+def line(*cells: object) -> str:
+    """Return a row of a table."""
+    return "| " + " | ".join(map(str, cells)) + " |"
 
 
 def main() -> None:
@@ -125,25 +187,40 @@ def main() -> None:
         git = ["git", "-C", str(asked.clone), *words]
         return subprocess.run(git, check=True, capture_output=True, text=True).stdout  # noqa: S603
 
-    registry, rows = Registry(), []
+    rows, without = [], []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "small_platform.xml").write_text(shown("show", f"HEAD:{PLATFORM}"))
         for file in shown("ls-tree", "--name-only", "HEAD", f"{FOLDER}/").split():
             if file.endswith(".txt"):
                 (folder / Path(file).name).write_text(shown("show", f"HEAD:{file}"))
+        counts = {}
         for names, count, stated in cases(shown("show", f"HEAD:{FOLDER}/replay.tesh")):
-            answer = predicted(registry, folder, names, count)
-            difference = answer
-            if not isinstance(answer, str):
-                alike = round(answer, 6) == stated
-                difference = "0" if alike else f"{100 * (answer / stated - 1):+.3f} %"
-                answer = f"{answer:.6f}"
-            cause = CAUSES.get(names[0], "")
-            cells = (", ".join(names), count, f"{stated:.6f}", answer, difference, cause)
-            rows.append("| " + " | ".join(map(str, cells)) + " |")
+            counts[names[0]] = count
+            cells = compared(stated, predicted(folder, names, count))
+            rows.append(line(", ".join(names), count, *cells, CAUSES.get(names[0], "")))
+        for job, count, stated, files in jobs(shown):
+            own = folder / job
+            own.mkdir()
+            for file, text in files.items():
+                (own / file).write_text(text)
+            traces = [file for file in files if file.endswith(".txt")]
+            cells = compared(stated, predicted(own, traces, count, DEFAULT))
+            rows.append(line(f"{job} (two processes of a job)", count, *cells, ""))
+        for trace, what, *changes, stated in WITHOUT:
+            own = folder / f"without-{trace}"
+            own.mkdir()
+            for file, change in zip((trace, "small_platform.xml"), changes, strict=True):
+                text = (folder / file).read_text()
+                for pattern, instead in change or ():
+                    text = re.sub(pattern, instead, text)
+                (own / file).write_text(text)
+            cells = compared(stated, predicted(own, (trace,), counts[trace]))
+            without.append(line(trace, what, *cells))
     commit = shown("rev-parse", "HEAD").strip()[:12]
-    asked.output.write_text(PAGE.format(commit=commit, rows="\n".join(rows)))
+    asked.output.write_text(
+        PAGE.format(commit=commit, rows="\n".join(rows), without="\n".join(without))
+    )
 
 
 if __name__ == "__main__":

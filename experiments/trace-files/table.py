@@ -56,9 +56,11 @@ def git(clone: Path, *words: str) -> bytes:
     return subprocess.run(command, capture_output=True, check=True).stdout  # noqa: S603
 
 
-def materialised(clone: Path, wanted: str, folder: Path) -> list[tuple[str, Path]]:
+def materialised(
+    clone: Path, wanted: str, folder: Path, commit: str = "HEAD"
+) -> list[tuple[str, Path]]:
     """Write the wanted files of a repository, and those beside them, into a folder."""
-    listed = git(clone, "ls-tree", "-r", "-l", "HEAD").decode(errors="replace").splitlines()
+    listed = git(clone, "ls-tree", "-r", "-l", commit).decode(errors="replace").splitlines()
     sizes = {line.split("\t")[1]: line.split()[3] for line in listed if "\t" in line}
     chosen = [path for path, size in sizes.items() if size != "BAD" and re.search(wanted, path)]
     parents = {path.rpartition("/")[0] for path in chosen}
@@ -66,7 +68,7 @@ def materialised(clone: Path, wanted: str, folder: Path) -> list[tuple[str, Path
         beside = any(path.startswith(f"{parent}/") for parent in parents if parent)
         if size != "BAD" and (beside or path in chosen):
             try:
-                content = git(clone, "show", f"HEAD:{path}")
+                content = git(clone, "show", f"{commit}:{path}")
             except subprocess.CalledProcessError:  # its content is not in this clone
                 continue
             file = folder / path

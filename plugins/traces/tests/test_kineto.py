@@ -334,11 +334,16 @@ def test_errors_of_traces_go_to_other_processes(tmp_path, capsys):
     assert main([*command, "--assume-alike"]) == 0
 
 
-def test_steps_are_told_with_the_shortest_and_the_longest(tmp_path):
+def test_steps_repeat_each_other(tmp_path):
     spans = [(0, 30), (30, 10), (40, 20)]
     steps = [event("user_annotation", f"ProfilerStep#{n}", *s, tid=1) for n, s in enumerate(spans)]
     trace = read_trace(profile(tmp_path / "a.json", [*steps, event("kernel", "gemm", 5, 50)]))
-    assert trace.about["steps"] == "3, 2e-05 s each, 1e-05 to 3e-05 s"
+    assert trace.about["steps"] == {
+        "count": "3", "mean": "2e-05 s +- 5.8e-06 s", "5 %, 50 %, 95 %": "1.1e-05, 2e-05, 2.9e-05 s",
+        "least, most": "1e-05, 3e-05 s",
+    }  # fmt: skip
+    alone = read_trace(profile(tmp_path / "b.json", [*steps[:1], event("kernel", "gemm", 5, 50)]))
+    assert alone.about["steps"] == {"count": "1", "mean": "3e-05 s"}
 
 
 def test_every_command_takes_ranks_for_the_like(tmp_path, capsys):

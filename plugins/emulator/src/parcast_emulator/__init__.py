@@ -94,13 +94,17 @@ def parcast_lowerings() -> Iterator[Lowering]:
 
 @hookimpl
 def parcast_readers() -> Iterator[Reader]:
-    """Add the files of the DLIO benchmark, and logs of Darshan."""
+    """Add the files of the DLIO benchmark, logs of Darshan, and traces of Recorder."""
     for suffix in (".yaml", ".yml"):
         yield Reader(suffix, "parcast_emulator.dlio:read", "Training, as DLIO describes it.")
     darshan = "parcast_emulator.darshan.workload:read"
     yield Reader(".darshan", darshan, "What a job read and wrote, as Darshan recorded it.")
-    for suffix in (".txt", ""):
-        yield Reader(suffix, darshan, "A log of Darshan, as its parsers print it.", mark=_DARSHAN)
+    printed = "A log of Darshan, as its parsers print it"
+    yield Reader(".txt", darshan, f"{printed}.", mark=_DARSHAN)
+    yield Reader("", "parcast_emulator.logs:read", f"{printed}, or a folder of Recorder.",
+                 mark=rf"{_DARSHAN}|(?m:^recorder\.mt$)")  # fmt: skip
+    recorder = "parcast_emulator.recorder.workload:read"
+    yield Reader(".mt", recorder, "What a job read and wrote, as Recorder traced it.")
 
 
 @hookimpl

@@ -14,15 +14,9 @@ _ENDS = tuple(CODES[name] for name in ("init", "finalize"))
 
 
 def described(trace: Trace) -> Mapping[str, Any]:
-    """Return the facts of a trace by name: its format and tool, and what is in it.
-
-    Of traces that are mapped, which may be larger than memory, events are not looked at.
-    """
+    """Return the facts of a trace by name: its format and tool, and what is in it."""
     facts: dict[str, Any] = {**trace.about, "ranks": trace.size}
-    if trace.mapped is None:
-        facts |= _span(trace) | _events(trace)
-    else:
-        facts["events"] = f"{trace.count:,}"
+    facts |= _span(trace) | _events(trace)
     if trace.notes:
         facts["notes"] = {str(number): note for number, note in enumerate(trace.notes, 1)}
     return facts
@@ -38,7 +32,9 @@ def _span(trace: Trace) -> dict[str, Any]:
         return {"span": "times without a unit"}
     spans = (trace.ends - trace.begins) * trace.tick
     times = trace.events.times
-    inside = float((times[:, END] - times[:, START]).sum()) * trace.tick
+    inside = sum(
+        float((times[part, END] - times[part, START]).sum()) for part in trace.parts()
+    ) * trace.tick
     facts = {"span": f"{spans.max(initial=0):.9g} s"}
     if spans.sum() > 0:
         facts["inside calls"] = f"{inside:.6g} s of all ranks together ({inside / spans.sum():.1%})"
@@ -47,16 +43,21 @@ def _span(trace: Trace) -> dict[str, Any]:
 
 def _events(trace: Trace) -> dict[str, Any]:
     """Return how many events there are of each call, and what they move."""
-    whole, moved = trace.events.whole, trace.events.times[:, BYTES]
-    counts = np.bincount(whole[:, NAME], minlength=len(NAMES))
+    counts = np.zeros(len(NAMES), np.int64)
+    calls, moved = dict[str, int](), dict[str, float]()
+    for part in trace.parts():
+        whole, amounts = np.array(trace.events.whole[part]), trace.events.times[part, BYTES]
+        counts += np.bincount(whole[:, NAME], minlength=len(NAMES))
+        two = (whole[:, KIND] < ALL) & (whole[:, KIND] != PROBE) & (whole[:, OUT] != NONE)
+        for name, rows in (("messages", two), ("collectives", whole[:, KIND] >= ALL)):
+            calls[name] = calls.get(name, 0) + int(rows.sum())
+            moved[name] = moved.get(name, 0.0) + float(amounts[rows].sum())
     facts: dict[str, Any] = {
         "events": {NAMES[code]: f"{counts[code]:,}" for code in np.flatnonzero(counts).tolist()}
     }
-    two = (whole[:, KIND] < ALL) & (whole[:, KIND] != PROBE) & (whole[:, OUT] != NONE)
-    together = whole[:, KIND] >= ALL
-    for name, rows in (("messages", two), ("collectives", together)):
-        if rows.any():
-            facts[name] = f"{rows.sum():,} calls, {moved[rows].sum():,.0f} bytes"
+    for name, number in calls.items():
+        if number:
+            facts[name] = f"{number:,} calls, {moved[name]:,.0f} bytes"
     if len(trace.communicators) > 1:
         facts["communicators"] = len(trace.communicators)
     if not counts.sum() - counts[list(_ENDS)].sum():

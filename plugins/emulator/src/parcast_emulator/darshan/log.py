@@ -62,7 +62,7 @@ def no_segments() -> Segments:
 
 @attrs.frozen(kw_only=True)
 class Log:
-    """A log of Darshan."""
+    """A log of Darshan, or of another tool that says the same."""
 
     where: str
     version: str
@@ -73,6 +73,8 @@ class Log:
     segments: Mapping[str, Segments] = attrs.field(hash=False)  #: by module
     incomplete: tuple[str, ...]  #: modules whose data are not all there
     stripe: int | None = None  #: bytes, of most files, where the log says it
+    tool: str = "Darshan"  #: that wrote it
+    remarks: tuple[str, ...] = ()  #: what else is to be said of it
 
 
 def read_log(lines: Iterable[str], where: str) -> Log:

@@ -64,7 +64,7 @@ def workload(log: Log, name: str) -> Workload:
     facts = _facts(log, storage, left)
     if not columns["count"]:
         raise FileError(
-            f"{log.where}: the job read and wrote nothing that Darshan counted"
+            f"{log.where}: the job read and wrote nothing that {log.tool} counted"
             + (f" ({facts['notes']['1']})" if facts.get("notes") else "")
         )
     stripe = log.stripe or _STRIPE
@@ -82,7 +82,7 @@ def workload(log: Log, name: str) -> Workload:
         kind="emulator",
         content=Emulated(accesses=accesses),
         parameters={"reads": 1, "writes": 1, "stripe": stripe, "servers": 0},
-        summary=f"What {log.processes:,} ranks read and wrote, as Darshan recorded it.",
+        summary=f"What {log.processes:,} ranks read and wrote, as {log.tool} recorded it.",
         data=facts,
         where=log.where,
     )
@@ -132,9 +132,10 @@ def _recorded(log: Log, storage: Layers) -> str:
 
 def _facts(log: Log, storage: Layers, left: list[Amount]) -> dict[str, Any]:
     """Return what ``parcast show`` says of the log."""
+    kind = "log" if log.tool == "Darshan" else "trace"
     facts: dict[str, Any] = {
-        "format": f"log of Darshan {log.version}".strip(),
-        "program": log.program,
+        "format": f"{kind} of {log.tool} {log.version}".strip(),
+        **({"program": log.program} if log.program else {}),
         "ranks": log.processes,
         "span": f"{log.seconds:.9g} s",
     }
@@ -149,7 +150,8 @@ def _facts(log: Log, storage: Layers, left: list[Amount]) -> dict[str, Any]:
     modules = dict.fromkeys(record.module for record in storage.records)
     facts["counted by"] = ", ".join(modules) or "nothing"
     if storage.segments:
-        facts["traced (DXT)"] = f"{len(storage.segments.rank):,} accesses with offsets"
+        traced = "traced (DXT)" if log.tool == "Darshan" else "traced"
+        facts[traced] = f"{len(storage.segments.rank):,} accesses with offsets"
     notes = list(_notes(log, storage, left))
     if notes:
         facts["notes"] = {str(number): note for number, note in enumerate(notes, 1)}
@@ -158,6 +160,7 @@ def _facts(log: Log, storage: Layers, left: list[Amount]) -> dict[str, Any]:
 
 def _notes(log: Log, storage: Layers, left: list[Amount]) -> Iterator[str]:
     """Yield what is missing in a log, was left out, or is assumed."""
+    yield from log.remarks
     for module in log.incomplete:
         yield f"{module} ran out of memory in the job: what it did later is not in the log"
     if left:

@@ -44,8 +44,8 @@ def write(trace: Trace, path: Path) -> tuple[str, ...]:
         layout[name] = {"shape": table.shape, "at": at}
         at += -(-table.nbytes // _PAGE) * _PAGE
     checksum = 0
-    for table in tables.values():
-        checksum = zlib.crc32(_padded(table), checksum)
+    for block in (block for table in tables.values() for block in _blocks(table)):
+        checksum = zlib.crc32(block, checksum)
     header = json.dumps({
         "tables": layout, "bytes": at, "checksum": checksum, "labels": trace.labels,
         "sites": trace.sites, "regions": trace.regions, "tick": trace.tick,
@@ -56,8 +56,9 @@ def write(trace: Trace, path: Path) -> tuple[str, ...]:
         start = -(-(len(_MAGIC) + 8 + len(header)) // _PAGE) * _PAGE
         file.write(_MAGIC + len(header).to_bytes(8, "little") + header)
         file.write(b"\0" * (start - file.tell()))
-        for table in tables.values():
-            file.write(_padded(table))
+        for block in (block for table in tables.values() for block in _blocks(table)):
+            file.write(block)
+            trace.release()
     return ()
 
 
@@ -71,9 +72,11 @@ def _tables(trace: Trace) -> Iterator[tuple[str, Any]]:
     yield "sizes", np.array([len(members) for members in trace.communicators], np.int64)
 
 
-def _padded(table: Any) -> bytes:
-    data: bytes = table.tobytes()
-    return data + b"\0" * (-len(data) % _PAGE)
+def _blocks(table: Any) -> Iterator[bytes]:
+    """Yield a table a part at a time, and what fills its last page."""
+    for low in range(0, len(table), _BLOCK):
+        yield table[low : low + _BLOCK].tobytes()
+    yield b"\0" * (-table.nbytes % _PAGE)
 
 
 def read(path: Path) -> Trace:

@@ -49,7 +49,7 @@ FORMATS: tuple[Format, ...] = (
     Format("parcast mpi trace", f"{_READERS}.tracer:read", mark=rb"\APARCAST1"),
     Format("OTF2", f"{_READERS}.otf2:read", (".otf2",), mark=rb"\A.BOTF2"),
     Format("Paraver", f"{_READERS}.paraver:read", (".prv",), mark=rb"\A#Paraver"),
-    Format("GOAL", f"{_READERS}.goal:read", (".goal",), most=_MOST_WHOLE,
+    Format("GOAL", f"{_READERS}.goal:read", (".goal",),
            mark=rb"(?:\A|\n)[ \t]*num_ranks\s+\d|\A\x7f\x10\0\0\0\0\0\0"),
     Format("DUMPI", f"{_READERS}.dumpi:read", several=True,
            mark=rb" entering at walltime |\A\xff\xaa\xddDUMPI"),

@@ -25,7 +25,7 @@ _MOST_RANKS = 1 << 24
 #: Ranks without steps cost memory, and no text.
 _MOST_IDLE = 1 << 16
 
-#: A graph is held whole, so that a longer text would take gigabytes of memory.
+#: A graph is held whole, or rank by rank; a longer text would take gigabytes of memory.
 _MOST_BYTES = 512 << 20
 
 _OPERATION = re.compile(
@@ -51,8 +51,7 @@ def read(path: Path) -> Trace:
         If steps require each other in a cycle, or nobody sends what a rank receives.
     """
     if _begins(path, MAGIC):
-        return trace_of(binary_schedule(path))
-    _check_size(path)
+        return trace_of(schedule(path))
     streamed = _Streamed(path)
     for where, text in _statements(path):
         streamed.take(where, text)
@@ -82,8 +81,9 @@ def schedule(path: Path) -> Schedule:
 
 def _check_size(path: Path) -> None:
     if path.is_file() and path.stat().st_size > _MOST_BYTES:
-        raise FileError(f"{path} has {path.stat().st_size >> 20:,} MiB; a schedule has up to "
-                        f"{_MOST_BYTES >> 20}")  # fmt: skip
+        raise FileError(f"{path} has {path.stat().st_size >> 20:,} MiB; a schedule that is not "
+                        "read rank by rank (in binary, or with receives from any source) has up "
+                        f"to {_MOST_BYTES >> 20}")  # fmt: skip
 
 
 def _begins(path: Path, mark: bytes) -> bool:
@@ -96,7 +96,7 @@ def _begins(path: Path, mark: bytes) -> bool:
 
 def _statements(path: Path) -> Iterator[tuple[str, str]]:
     """Yield line and text of every line that says something, without comments."""
-    comment = False
+    comment, name = False, str(path)
     for number, line in lines(path):
         text = line
         if comment:
@@ -108,7 +108,7 @@ def _statements(path: Path) -> Iterator[tuple[str, str]]:
             text, comment = before + " " + after, not end
         text = text.partition("//")[0].strip()
         if text:
-            yield f"{path}:{number}", text
+            yield f"{name}:{number}", text
 
 
 class _Parser:
@@ -236,9 +236,19 @@ class _Streamed(_Parser):
         super().__init__(path)
         self.playing: Playing | None = None
         self.asks_for_all = False  #: what a rank does depends on the others
+        self.characters = 0  #: of the rank that is being read
+
+    def take(self, where: str, text: str) -> None:
+        """Read one line."""
+        self.characters += len(text)
+        if self.characters > _MOST_BYTES:
+            raise FileError(f"{where}: rank {self.rank} has more than {_MOST_BYTES >> 20} MiB of "
+                            "steps, and a rank is read whole")  # fmt: skip
+        super().take(where, text)
 
     def _close(self) -> None:
         super()._close()
+        self.characters = 0
         steps = self.ranks[self.rank]
         self.asks_for_all = (
             self._is_short()

@@ -19,14 +19,21 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     FileError
         If it cannot be read, is no text, or has a line that is too long for a trace.
     """
+    number = 0
     try:
         with path.open("rb") as file:
-            number = 0
-            while raw := file.readline(MOST_LINE):
+            rest = b""
+            while block := file.read(MOST_LINE):
+                *complete, rest = (rest + block).split(b"\n")
+                if len(rest) >= MOST_LINE:
+                    raise FileError(f"{path}:{number + len(complete) + 1}: no line of a trace has "
+                                    "a megabyte")  # fmt: skip
+                for raw in complete:
+                    number += 1
+                    yield number, raw.decode("ascii").strip()
+            if rest:
                 number += 1
-                if len(raw) == MOST_LINE:
-                    raise FileError(f"{path}:{number}: no line of a trace has a megabyte")
-                yield number, raw.decode("ascii").strip()
+                yield number, rest.decode("ascii").strip()
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -58,6 +65,8 @@ def whole(text: str, where: str, *, least: int = 0) -> int:
     FileError
         If it is none, or less than ``least``.
     """
+    if len(text) < 16 and text.isdecimal() and least <= 0:  # most are
+        return int(text)
     value = number(text, where, least=least)
     if value != int(value):
         raise FileError(f"{where}: {shorten(text)!r} must be a whole number")

@@ -79,11 +79,12 @@ def _messages(files: Sequence[Path], size: int) -> list[list[Envelope]]:
 def _actions(files: Iterable[Path]) -> Iterator[tuple[int, Sequence[str], str]]:
     """Yield the rank, the words and the line of every action."""
     for file in files:
+        name = str(file)
         for line, text in lines(file):
             words: Sequence[str] = text.split()
             if not words or words[0].startswith("#"):
                 continue
-            where = f"{file}:{line}"
+            where = f"{name}:{line}"
             if len(words) < 2:
                 raise FileError(f"{where}: an action is a rank and a word, such as '0 init'")
             yield whole(words[0], where), words[1:], where

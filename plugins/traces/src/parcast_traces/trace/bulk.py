@@ -13,6 +13,7 @@ from parcast_traces.errors import TraceError
 from parcast_traces.trace.calls import ALL, CODES, KINDS, NAMES, ROOTED, WAIT
 from parcast_traces.trace.columns import NONE, Ints
 from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.spilling import EVENT
 
 _REQUEST_FREE = CODES["request_free"]
 _ROOTED = np.array([name in ROOTED for name in NAMES])
@@ -58,25 +59,28 @@ def record(recorder: RankRecorder, bulk: Bulk) -> None:
     into = _channels(recorder, bulk, bulk.source, bulk.source_tag, bulk.source != NONE, sends=False)
     count, slots, firsts, counts = _requests(recorder, bulk)
     waits, first = kinds == WAIT, np.zeros(len(kinds), np.int64)
-    before = len(recorder.slots)
+    before = recorder.completed
     first[waits], count[waits] = (before + firsts)[waits], counts[waits]
     freed = bulk.call == _REQUEST_FREE
     count[freed] = slots[firsts[freed]] + 1
     _join(recorder, bulk, together, (out, into, first))
-    columns = recorder.columns
-    new_columns = {
-        "kind": kinds, "call": bulk.call, "out": out, "into": into, "first": first,
-        "count": count, "site": bulk.site, "start": bulk.start, "end": bulk.end,
-        "bytes": bulk.size, "room": bulk.room,
-    }  # fmt: skip
-    for name, values in new_columns.items():
-        kind = np.dtype(columns[name].typecode)
-        columns[name].frombytes(np.ascontiguousarray(values, kind).tobytes())
+    events = np.empty(len(kinds), EVENT)
+    whole, times = events["whole"], events["times"]
+    for column, values in enumerate((kinds, bulk.call, out, into, first, count, bulk.site)):
+        whole[:, column] = values
+    for column, values in enumerate((bulk.start, bulk.end, bulk.size, bulk.room)):
+        times[:, column] = values
+    recorder.rows += events.tobytes()
     recorder.slots.frombytes(slots.astype(np.int32).tobytes())
+    recorder.completed += len(slots)
+    if len(kinds):
+        kept = np.flatnonzero(~freed)
+        last = int(bulk.call[kept[-1]]) if len(kept) else _REQUEST_FREE
+        recorder.added(len(kinds), int(bulk.call[0]), last)
 
 
 def _place(recorder: RankRecorder, event: int) -> str:
-    return f"rank {recorder.rank}, event {len(recorder.columns['call']) + event}"
+    return f"rank {recorder.rank}, event {recorder.count + event}"
 
 
 def _error(recorder: RankRecorder, name: str, event: int, sentence: str) -> TraceError:

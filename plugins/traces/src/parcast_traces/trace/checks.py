@@ -20,8 +20,10 @@ from parcast_traces.trace.columns import (
     OUT,
     ROOM,
     START,
+    Ints,
     Trace,
 )
+from parcast_traces.trace.tallies import doubtful_channels, doubtful_communicators
 
 
 def check(trace: Trace) -> None:
@@ -33,36 +35,53 @@ def check(trace: Trace) -> None:
         Naming the first wrong event.
     """
     if trace.timed:
-        _times(trace)
-    _collectives(trace)
-    _messages(trace)
+        for part in trace.parts():
+            _times(trace, max(part.start - 1, 0), part.stop)
+    if trace.mapped is None:
+        _collectives(trace, np.arange(trace.count))
+        _messages(trace, np.arange(trace.count))
+        return
+    for communicator in doubtful_communicators(trace):
+        _collectives(trace, _rows(trace, (OUT,), [communicator]))
+    for channels in filter(len, doubtful_channels(trace)):
+        _messages(trace, _rows(trace, (OUT, INTO), channels))
 
 
-def _times(trace: Trace) -> None:
+def _rows(trace: Trace, columns: Sequence[int], numbers: Any) -> Ints:
+    """Return the events that have one of the numbers in one of the columns."""
+    whole = trace.events.whole
+    chosen = np.zeros(max(len(trace.channels.source), len(trace.communicators)) + 1, bool)
+    chosen[numbers] = True  # and NONE, the last, is not
+    rows = (np.flatnonzero(chosen[whole[part][:, columns]].any(1)) + part.start
+            for part in trace.parts())  # fmt: skip
+    return np.concatenate([np.empty(0, np.int64), *rows])
+
+
+def _times(trace: Trace, low: int, high: int) -> None:
     events = trace.events
-    start, end = events.times[:, START], events.times[:, END]
+    start, end = events.times[low:high, START], events.times[low:high, END]
     if len(wrong := np.flatnonzero(end < start)):
         event = int(wrong[0])
-        raise _error(trace, "negative_duration", event,
+        raise _error(trace, "negative_duration", low + event,
                      f"it ends at {end[event]:.15g}, before it starts at "
                      f"{start[event]:.15g}")  # fmt: skip
     earlier = start[1:] < end[:-1]
     begins = events.offsets[1:-1]
-    earlier[begins[(begins > 0) & (begins < trace.count)] - 1] = False  # another rank's event
+    begins = begins[(begins > low) & (begins < high)]
+    earlier[begins - low - 1] = False  # another rank's event
     if len(wrong := np.flatnonzero(earlier)):
         event = int(wrong[0]) + 1
-        raise _error(trace, "time_backwards", event,
+        raise _error(trace, "time_backwards", low + event,
                      f"it starts at {start[event]:.15g}, before the event ahead of it "
                      f"ends at {end[event - 1]:.15g}")  # fmt: skip
 
 
-def _messages(trace: Trace) -> None:
-    """Count and measure the messages of every channel."""
+def _messages(trace: Trace, rows: Ints) -> None:
+    """Count and measure the messages of every channel that some events have."""
     whole, times = trace.events.whole, trace.events.times
-    two = (whole[:, KIND] < ALL) & (whole[:, KIND] != PROBE)
+    two = rows[(whole[rows, KIND] < ALL) & (whole[rows, KIND] != PROBE)]
     out, into = whole[:, OUT], whole[:, INTO]
-    sends = np.flatnonzero(two & (out != NONE))
-    receives = np.flatnonzero(two & (into != NONE))
+    sends, receives = two[out[two] != NONE], two[into[two] != NONE]
     count = len(trace.channels.source)
     sent, got = (np.bincount(channel, minlength=count)
                  for channel in (out[sends], into[receives]))  # fmt: skip
@@ -97,10 +116,10 @@ def _unmatched(
                   "rank's file missing or cut off?")  # fmt: skip
 
 
-def _collectives(trace: Trace) -> None:
-    """Compare the n-th collective of a communicator over its members."""
+def _collectives(trace: Trace, rows: Ints) -> None:
+    """Compare the n-th collective of a communicator over its members, where it is in some rows."""
     whole = trace.events.whole
-    rows = np.flatnonzero(whole[:, KIND] >= ALL)
+    rows = rows[whole[rows, KIND] >= ALL]
     order = np.lexsort((rows, whole[rows, INTO], whole[rows, OUT]))
     rows = rows[order]
     comms, positions = whole[rows, OUT], whole[rows, INTO]

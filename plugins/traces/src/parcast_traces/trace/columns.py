@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from mmap import MADV_DONTNEED, mmap
 from typing import Any
 
@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast_traces.trace.calls import NAMES
+
+#: Events of a mapped file that are looked at together.
+_PART = 1 << 20
 
 #: Where an event has no channel, communicator, root or slot.
 NONE = -1
@@ -81,6 +84,13 @@ class Trace:
         """Let go of what was read of a mapped file; it is read again where it is needed."""
         if self.mapped is not None:
             self.mapped.madvise(MADV_DONTNEED)
+
+    def parts(self) -> Iterator[slice]:
+        """Yield stretches of events that memory has room for: one of all, if they are in it."""
+        step = max(self.count, 1) if self.mapped is None else _PART
+        for low in range(0, self.count, step):
+            yield slice(low, min(low + step, self.count))
+            self.release()
 
     @property
     def size(self) -> int:

@@ -54,19 +54,25 @@ class Names:
         """Return the number of a call site, and of the region that it is in."""
         return self._sites.setdefault((name, region), len(self._sites))
 
-    def number(self, name: Hashable, rank: int, event: str) -> tuple[int, Mapping[int, int]]:
-        """Return a communicator's number and the positions of its members, this rank among them."""
-        if name not in self._numbers:
-            raise TraceError("not_in_comm", f"{event}: there is no communicator {name}", self.where)
-        number = self._numbers[name]
-        if rank not in self._positions[number]:
-            raise TraceError(
-                "not_in_comm",
-                f"{event}: the rank is not in communicator {name}, "
-                f"whose members are {_names(self.members[number])}",
-                self.where,
-            )
-        return number, self._positions[number]
+    def number(
+        self, name: Hashable, rank: int, event: int | str
+    ) -> tuple[int, Mapping[int, int]]:
+        """Return a communicator's number and the positions of its members, this rank among them.
+
+        ``event`` is where errors are: the number of the rank's event, or a text.
+        """
+        number = self._numbers.get(name)
+        if number is not None and rank in self._positions[number]:
+            return number, self._positions[number]
+        place = event if isinstance(event, str) else f"rank {rank}, event {event}"
+        if number is None:
+            raise TraceError("not_in_comm", f"{place}: there is no communicator {name}", self.where)
+        raise TraceError(
+            "not_in_comm",
+            f"{place}: the rank is not in communicator {name}, "
+            f"whose members are {_names(self.members[number])}",
+            self.where,
+        )
 
     def leak(self, rank: int, requests: Sequence[Hashable]) -> TraceError:
         """Return the error of a rank that ends with open requests."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 import attrs
 
@@ -12,11 +12,10 @@ from parcast_traces.errors import TraceError
 from parcast_traces.trace.calls import ACCESS, CODES, EXSCAN, KINDS, LOCAL, ROOTED
 from parcast_traces.trace.columns import NONE
 from parcast_traces.trace.names import Names
+from parcast_traces.trace.spilling import ROW
 
-#: Columns of whole numbers and of floats, in the order of `Events`.
-WHOLE = ("kind", "call", "out", "into", "first", "count", "site")
-TIMES = ("start", "end", "bytes", "room")
-_TYPES = {**dict.fromkeys(WHOLE, "i"), **dict.fromkeys(TIMES, "d")}
+_FINALIZE, _FREE = CODES["finalize"], CODES["request_free"]
+_packed, _isfinite = ROW.pack, math.isfinite
 
 
 @attrs.define(eq=False)
@@ -25,11 +24,15 @@ class RankRecorder:
 
     names: Names
     rank: int
-    columns: dict[str, array[float]] = attrs.field(
-        factory=lambda: {name: array(kind) for name, kind in _TYPES.items()}
-    )
-    slots: array[int] = attrs.field(factory=lambda: array("i"))
+    grew: Callable[[RankRecorder], None]  #: is told when there are ``asks_at`` events
+    asks_at: int
+    count: int = 0  #: of its events
+    rows: bytearray = attrs.field(factory=bytearray)  #: those that are in memory
+    completed: int = 0  #: requests, by waits
+    slots: array[int] = attrs.field(factory=lambda: array("i"))  #: theirs, as far as in memory
     slots_used: int = 0
+    first_call: int = NONE
+    last_call: int = _FINALIZE  #: but for requests that are freed
     region: str = ""  #: that the next events are in
     line: str = ""  #: of the code, that they are at
     _open: dict[Hashable, int] = attrs.field(factory=dict)
@@ -38,7 +41,7 @@ class RankRecorder:
     @property
     def place(self) -> str:
         """The next event, as errors name it."""
-        return f"rank {self.rank}, event {len(self.columns['call'])}"
+        return f"rank {self.rank}, event {self.count}"
 
     def local(self, call: str, start: float, end: float, site: str | None = None) -> None:
         """Record a call that waits for nobody."""
@@ -51,7 +54,7 @@ class RankRecorder:
 
     def sleep(self, at: float, seconds: float) -> None:
         """Record a sleep in a trace of work: it takes as long on any machine."""
-        self._add("sleep", at, at, None, bytes=seconds)
+        self._add("sleep", at, at, None, size=seconds)
 
     def send(
         self, call: str, start: float, end: float, to: int, size: float, tag: int = 0,
@@ -60,7 +63,7 @@ class RankRecorder:
         """Record a send; a nonblocking one opens ``request``."""
         channel = self._channel(self.rank, to, tag, comm)
         slot = self._open_request(request) if call.startswith("i") else 0
-        self._add(call, start, end, site, out=channel, bytes=size, count=slot)
+        self._add(call, start, end, site, out=channel, size=size, slot=slot)
 
     def receive(
         self, call: str, start: float, end: float, source: int, tag: int = 0, comm: Hashable = 0,
@@ -69,7 +72,7 @@ class RankRecorder:
         """Record a receive or a probe of the message that came, of ``room`` bytes at most."""
         channel = self._channel(source, self.rank, tag, comm)
         slot = self._open_request(request) if call in ("irecv", "win_expect") else 0
-        self._add(call, start, end, site, into=channel, room=room, count=slot)
+        self._add(call, start, end, site, into=channel, room=room, slot=slot)
 
     def exchange(
         self, start: float, end: float, to: int, size: float, tag: int, source: int,
@@ -78,28 +81,29 @@ class RankRecorder:
         """Record a ``sendrecv``."""
         out = self._channel(self.rank, to, tag, comm)
         into = self._channel(source, self.rank, source_tag, comm)
-        self._add("sendrecv", start, end, site, out=out, into=into, bytes=size, room=room)
+        self._add("sendrecv", start, end, site, out=out, into=into, size=size, room=room)
 
     def wait(
         self, call: str, start: float, end: float, requests: Iterable[Hashable],
         site: str | None = None,
     ) -> None:  # fmt: skip
         """Record a wait or a test, by the requests that it completed."""
-        at = len(self.slots)
+        at = self.completed
         for request in requests:
             self.slots.append(self._close_request(request))
-        self._add(call, start, end, site, first=at, count=len(self.slots) - at)
+            self.completed += 1
+        self._add(call, start, end, site, first=at, slot=self.completed - at)
 
     def free(self, start: float, end: float, request: Hashable) -> None:
         """Record that a request is freed, never to be waited for."""
-        self._add("request_free", start, end, None, count=self._close_request(request) + 1)
+        self._add("request_free", start, end, None, slot=self._close_request(request) + 1)
 
     def collective(
         self, call: str, start: float, end: float, size: float = 0, comm: Hashable = 0,
         root: int | None = None, request: Hashable = None, site: str | None = None,
     ) -> None:  # fmt: skip
         """Record a collective; ``root`` is a rank of the whole run."""
-        number, positions = self.names.number(comm, self.rank, self.place)
+        number, positions = self.names.number(comm, self.rank, self.count)
         first = NONE
         if call in ROOTED:
             if root is None or root not in positions:
@@ -107,8 +111,8 @@ class RankRecorder:
                                   f"communicator {comm}")  # fmt: skip
             first = positions[root]
         slot = self._open_request(request) if KINDS[CODES[call]] > EXSCAN else 0
-        self._add(call, start, end, site, out=number, into=positions[self.rank], bytes=size,
-                  first=first, count=slot)  # fmt: skip
+        self._add(call, start, end, site, out=number, into=positions[self.rank], size=size,
+                  first=first, slot=slot)  # fmt: skip
 
     def access(
         self, call: str, start: float, end: float, target: int, size: float, comm: Hashable,
@@ -118,30 +122,37 @@ class RankRecorder:
         self._comm_of(target, comm)
         kind = LOCAL if request is None else ACCESS
         slot = 0 if request is None else self._open_request(request)
-        self._add(call, start, end, site, kind=kind, bytes=size, first=target, count=slot)
+        self._add(call, start, end, site, kind=kind, size=size, first=target, slot=slot)
 
     def check_closed(self) -> None:
         """Refuse requests that are still open."""
         if self._open:
             raise self.names.leak(self.rank, list(self._open))
 
-    def _add(self, call: str, start: float, end: float, site: str | None, **fields: float) -> None:
-        columns = self.columns
-        if not (math.isfinite(start) and math.isfinite(end)):
+    def _add(
+        self, call: str, start: float, end: float, site: str | None, *, kind: int | None = None,
+        out: int = NONE, into: int = NONE, first: int = 0, slot: int = 0, size: float = 0.0,
+        room: float = math.inf,
+    ) -> None:  # fmt: skip
+        if not (_isfinite(start) and _isfinite(end)):
             raise self._error("bad_time", f"{call} has no finite times ({start} to {end})")
-        columns["kind"].append(int(fields.get("kind", KINDS[CODES[call]])))
-        columns["call"].append(CODES[call])
-        columns["start"].append(start)
-        columns["end"].append(end)
-        columns["out"].append(fields.get("out", NONE))
-        columns["into"].append(fields.get("into", NONE))
-        columns["bytes"].append(fields.get("bytes", 0))
-        columns["room"].append(fields.get("room", math.inf))
-        columns["first"].append(fields.get("first", 0))
-        columns["count"].append(fields.get("count", 0))
+        code = CODES[call]
         name = call if site is None else site
         name = f"{name} at {self.line}" if self.line else name
-        columns["site"].append(self.names.site(name, self.region))
+        number = self.names.site(name, self.region)
+        self.rows += _packed(KINDS[code] if kind is None else kind, code, out, into, first, slot,
+                             number, start, end, size, room)  # fmt: skip
+        self.added(1, code, code)
+
+    def added(self, events: int, first_call: int, last_call: int) -> None:
+        """Count events that were recorded."""
+        if not self.count:
+            self.first_call = first_call
+        if last_call != _FREE:
+            self.last_call = last_call
+        self.count += events
+        if self.count >= self.asks_at:
+            self.grew(self)
 
     def _error(self, name: str, sentence: str) -> TraceError:
         return TraceError(name, f"{self.place}: {sentence}", self.names.where)
@@ -152,7 +163,7 @@ class RankRecorder:
 
     def _comm_of(self, peer: int, comm: Hashable) -> int:
         """Return a communicator's number, if a peer is in it."""
-        number, positions = self.names.number(comm, self.rank, self.place)
+        number, positions = self.names.number(comm, self.rank, self.count)
         if not 0 <= peer < self.names.size:
             raise self._error("bad_peer", f"the peer is rank {peer}, and there are ranks 0 to "
                               f"{self.names.size - 1}")  # fmt: skip

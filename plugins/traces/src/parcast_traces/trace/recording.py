@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any
+from mmap import mmap
 
+import attrs
 import numpy as np
 
 from parcast_traces.trace.calls import CODES, WAIT
 from parcast_traces.trace.checks import check
 from parcast_traces.trace.columns import FIRST, KIND, NAME, Events, Trace
 from parcast_traces.trace.names import Names
-from parcast_traces.trace.rank_recorder import TIMES, WHOLE, RankRecorder
+from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.spilling import EVENT, Spill
 
-_INIT, _FINALIZE, _FREE = CODES["init"], CODES["finalize"], CODES["request_free"]
+#: Bytes of events that are held in memory; more of them go to files.
+MOST_HELD = 256 << 20
+
+_INIT, _FINALIZE = CODES["init"], CODES["finalize"]
 _PICKY = [CODES[name] for name in ("waitany", "waitsome", "test", "testall", "testany", "testsome",
                                    "iprobe")]  # fmt: skip
 
@@ -23,7 +28,13 @@ class Recording:
 
     def __init__(self, size: int, where: str = "", *, checked: bool = True) -> None:
         self.names = Names(size, where, checked=checked)
-        self.ranks = [RankRecorder(self.names, rank) for rank in range(size)]
+        self._most = MOST_HELD // EVENT.itemsize
+        self._step = max(1, min(self._most // max(size, 1) // 4, 4096))
+        self._counted = [0] * size  #: events that are known to be held, or spilled
+        self._held, self._spill = 0, Spill()
+        self.ranks = [
+            RankRecorder(self.names, rank, self._grew, self._step) for rank in range(size)
+        ]
 
     def communicator(self, name: Hashable, members: Sequence[int]) -> None:
         """Add a communicator, or replace the one of this name; members are ranks of the whole."""
@@ -47,20 +58,12 @@ class Recording:
         names = self.names
         for rank in self.ranks if names.checked else ():
             rank.check_closed()
-        counts = [len(rank.columns["call"]) for rank in self.ranks]
-        shifts = np.cumsum([0, *(len(rank.slots) for rank in self.ranks)])
-        whole, times = self._joined(WHOLE, np.int32), self._joined(TIMES, np.float64)
-        waits = whole[:, KIND] == WAIT
-        whole[waits, FIRST] += np.repeat(shifts[:-1], counts)[waits].astype(np.int32)
+        events, mapped = self._events()
         regions = tuple(region for _, region in names.sites)
         trace = Trace(
             where=names.where,
-            events=Events(
-                offsets=np.cumsum([0, *counts], dtype=np.int64),
-                slots=np.concatenate([np.empty(0, np.int32), *(r.slots for r in self.ranks)]),
-                whole=whole,
-                times=times,
-            ),
+            events=events,
+            mapped=mapped,
             channels=names.channels(),
             communicators=tuple(np.array(members, np.int32) for members in names.members),
             labels=tuple(names.labels),
@@ -71,45 +74,64 @@ class Recording:
             comparable=comparable,
             timed=timed,
             checked=names.checked,
-            notes=(*notes, *self._notes(whole[:, NAME])),
         )
+        trace = attrs.evolve(trace, notes=(*notes, *self._notes(trace)))
         if names.checked:
             check(trace)
         return trace
 
-    def _notes(self, calls: Any) -> Iterator[str]:
+    def _grew(self, recorder: RankRecorder) -> None:
+        """Write all events to files, once they take as much memory as they may."""
+        recorder.asks_at = recorder.count + self._step
+        self._held += recorder.count - self._counted[recorder.rank]
+        self._counted[recorder.rank] = recorder.count
+        if self._held > self._most:
+            self._write()
+            self._held, self._counted = 0, [rank.count for rank in self.ranks]
+
+    def _write(self) -> None:
+        for rank in self.ranks:
+            self._spill.take(rank.rank, rank.rows, rank.slots)
+            rank.rows.clear()
+            del rank.slots[:]
+
+    def _events(self) -> tuple[Events, mmap | None]:
+        """Return the events of all ranks, and the file that they are mapped from, if they are."""
+        counts = [rank.count for rank in self.ranks]
+        completed = [rank.completed for rank in self.ranks]
+        if self._spill.files:
+            self._write()
+            return self._spill.joined(counts, completed)
+        offsets, shifts = (np.cumsum([0, *each], dtype=np.int64) for each in (counts, completed))
+        whole = np.empty((offsets[-1], 7), np.int32)
+        times = np.empty((offsets[-1], 4), np.float64)
+        for rank, low, high in zip(self.ranks, offsets[:-1], offsets[1:], strict=True):
+            events = np.frombuffer(rank.rows, EVENT)
+            whole[low:high], times[low:high] = events["whole"], events["times"]
+        waits = whole[:, KIND] == WAIT
+        whole[waits, FIRST] += np.repeat(shifts[:-1], counts)[waits].astype(np.int32)
+        slots = np.concatenate([np.empty(0, np.int32), *(rank.slots for rank in self.ranks)])
+        return Events(offsets=offsets, whole=whole, times=times, slots=slots), None
+
+    def _notes(self, trace: Trace) -> Iterator[str]:
         """Yield the notes that any trace may need."""
-        lost = [rank for rank, own in enumerate(self.ranks) if _is_cut(own.columns["call"])]
+        lost = [
+            own.rank for own in self.ranks
+            if own.first_call == _INIT and own.last_call != _FINALIZE
+        ]  # fmt: skip
         if len(lost) == 1:
             yield (f"rank {lost[0]} begins with MPI_Init and does not come to MPI_Finalize: is a "
                    "file cut off?")  # fmt: skip
         if len(lost) > 1:
             yield (f"{len(lost)} ranks, rank {lost[0]} the first, begin with MPI_Init and do not "
                    "come to MPI_Finalize: is a file cut off?")  # fmt: skip
-        if picky := int(np.isin(calls, _PICKY).sum()):
+        names = trace.events.whole[:, NAME]
+        if picky := sum(int(np.isin(names[part], _PICKY).sum()) for part in trace.parts()):
             yield (f"{picky:,} calls that take what comes first (waitany, waitsome, tests, iprobe) "
                    "take what they took when recorded, even if another would be first")  # fmt: skip
         if count := self.names.wild:
             yield (f"{count:,} receives from any source or of any tag keep the messages that they "
                    "got when recorded, even where another would be first")  # fmt: skip
-
-    def _joined(self, names: Sequence[str], kind: Any) -> Any:
-        """Return columns of all ranks side by side, one rank after the other."""
-        table = np.empty((sum(len(r.columns["call"]) for r in self.ranks), len(names)), kind)
-        at = 0
-        for rank in self.ranks:
-            count = len(rank.columns["call"])
-            for column, name in enumerate(names):
-                if count:
-                    table[at : at + count, column] = np.frombuffer(rank.columns[name], kind)
-            at += count
-        return table
-
-
-def _is_cut(calls: Sequence[float]) -> bool:
-    """Tell whether a rank begins with MPI_Init and does not end, but for requests freed, so."""
-    last = next((call for call in reversed(calls) if call != _FREE), _FINALIZE)
-    return bool(calls) and calls[0] == _INIT and last != _FINALIZE
 
 
 def unread(seconds: float) -> Iterator[str]:

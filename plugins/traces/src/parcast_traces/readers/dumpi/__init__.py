@@ -74,7 +74,10 @@ def _calls(file: Path) -> Iterator[Call]:
 
 
 class _Requests:
-    """From whom the receives of a rank got their messages, by the order of their posts."""
+    """From whom a rank's receives from any source or of any tag got their messages.
+
+    Receives are numbered in the order of their posts.
+    """
 
     def __init__(self) -> None:
         self.open: dict[int, int] = {}
@@ -83,9 +86,11 @@ class _Requests:
 
     def follow(self, call: Call) -> None:
         if call.name == "irecv":
-            self.open[call.whole("request")] = self.count
+            self.open.pop(call.whole("request"), None)
+            if _ANY in (call.whole("source"), call.whole("tag")):
+                self.open[call.whole("request")] = self.count
             self.count += 1
-        elif call.name.startswith(("wait", "test")):
+        elif self.open and call.name.startswith(("wait", "test")):
             requests, statuses = call.requests(), call.statuses()
             for order, position in enumerate(call.completed()):
                 number = self.open.pop(requests[position], None)

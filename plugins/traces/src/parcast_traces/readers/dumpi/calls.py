@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from parcast.errors import FileError, UnsupportedError, shorten
 from parcast_traces.readers.text import lines
 
 _EDGE = re.compile(r"(MPI\w*_\w+) (entering|returning) at walltime (\d+)\.(\d{9})\b.*")
-_FIELD = re.compile(r"[\w ]+? (\w+)(?:\[[\d\]\[]*)?=(.*)")
+_FIELD = re.compile(r"[\w ]+? (\w+)(?:\[[\d\]\[]*)?")
 #: What the file says of itself before its first call; behind the last it counts them.
 _ABOUT = re.compile(r"[a-z]+=.*")
 _STATUS = re.compile(r"\{bytes=(-?\d+), cancelled=(\d+), source=(-?\d+), tag=(-?\d+), ")
@@ -104,15 +105,23 @@ class Call:
         return self.several("requests" if "requests" in self.fields else "request")
 
 
+@lru_cache(4096)
+def _field(head: str) -> str:
+    """Return the name of an argument from what stands before its value."""
+    match = _FIELD.fullmatch(head)
+    return match[1] if match else ""
+
+
 def calls_of(path: Path) -> Iterator[Call]:
     """Yield the calls of a rank in order."""
     name, start, fields, where, word = "", 0, dict[str, str](), "", ""
+    file = str(path)
     for number, text in lines(path):
-        if edge := _EDGE.fullmatch(text):
+        if " at walltime " in text and (edge := _EDGE.fullmatch(text)):
             time = int(edge[3]) * 1_000_000_000 + int(edge[4])
             word = edge[1].lower().removeprefix("mpi_")
             if edge[2] == "entering" and not name:
-                name, start, fields, where = word, time, {}, f"{path}:{number}"
+                name, start, fields, where = word, time, {}, f"{file}:{number}"
             elif edge[2] == "returning" and word == name:
                 yield Call(name, start, time, fields, where)
                 name = ""
@@ -123,7 +132,9 @@ def calls_of(path: Path) -> Iterator[Call]:
             about = word == "finalize" or (not where and _ABOUT.fullmatch(text))
             if text and not about:
                 raise FileError(f"{path}:{number}: {shorten(text)!r} is no line of dumpi2ascii")
-        elif field := _FIELD.fullmatch(text):
-            fields[field[1]] = field[2]
+        else:
+            head, equals, value = text.partition("=")
+            if equals and (field := _field(head)):
+                fields[field] = value
     if name:
         raise FileError(f"{where}: MPI_{name.capitalize()} never returns; is the file cut off?")

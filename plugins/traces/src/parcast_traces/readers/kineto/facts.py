@@ -41,15 +41,33 @@ def facts_of(profiles: Sequence[Profile]) -> Mapping[str, Any]:
     facts["work"] = {kind: _amount(counts[kind], taken[kind]) for kind in _READ if counts[kind]}
     if streams := _streams(profiles):
         facts["busy"] = streams
-    steps = [span for p in profiles for span in p.annotations.get(None, ()) if span.name == _STEP]
-    if steps:
-        lasted = sorted((span.end - span.start) / 1e9 for span in steps)
-        mean = sum(lasted) / len(lasted)
-        facts["steps"] = f"{len(steps)}, {mean:.6g} s each, {lasted[0]:.6g} to {lasted[-1]:.6g} s"
+    if steps := _steps(profiles):
+        facts["steps"] = steps
     skipped = {kind: _amount(counts[kind], taken[kind]) for kind in counts if kind not in _READ}
     facts["skipped"] = dict(sorted(skipped.items())) or "nothing"
     if untimed := sum(profile.untimed for profile in profiles):
         facts["events without times"] = f"{untimed:,}"
+    return facts
+
+
+def _steps(profiles: Sequence[Profile]) -> dict[str, str]:
+    """Return how long the profiler's steps took: they repeat each other, on all ranks."""
+    spans = [
+        [(span.end - span.start) / 1e9 for span in profile.annotations.get(None, ())
+         if span.name == _STEP]
+        for profile in profiles
+    ]  # fmt: skip
+    seconds = np.array([value for own in spans for value in own])
+    if not len(seconds):
+        return {}
+    several = f", of {len(spans)} ranks" if len(spans) > 1 else ""
+    facts = {"count": f"{len(seconds)}{several}", "mean": f"{seconds.mean():.6g} s"}
+    if len(seconds) > 1:
+        error = seconds.std(ddof=1) / len(seconds) ** 0.5
+        quantiles = np.quantile(seconds, (0.05, 0.5, 0.95))
+        facts["mean"] += f" +- {error:.2g} s"
+        facts["5 %, 50 %, 95 %"] = ", ".join(f"{value:.6g}" for value in quantiles) + " s"
+        facts["least, most"] = f"{seconds.min():.6g}, {seconds.max():.6g} s"
     return facts
 
 

@@ -1,0 +1,1 @@
+"""Traces of Recorder: the calls of jobs at files, as accesses on another storage."""

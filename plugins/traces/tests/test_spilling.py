@@ -1,0 +1,179 @@
+"""Traces beyond the memory that they may take: the same events, facts and errors from files."""
+
+import random
+import tempfile
+
+import attrs
+import numpy as np
+import pytest
+
+from parcast.errors import FileError
+from parcast.testing import cases
+from parcast_traces.describing import described
+from parcast_traces.errors import TraceError
+from parcast_traces.readers import columnar, goal, read_trace
+from parcast_traces.trace import checks, columns, recording, spilling, tallies
+from parcast_traces.trace.recording import Recording
+from parcast_traces.writers import write_trace
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Return what lets traces take hardly any memory from then on."""
+
+    def limit():
+        monkeypatch.setattr(recording, "MOST_HELD", 7 * spilling.EVENT.itemsize)
+        monkeypatch.setattr(columns, "_PART", 5)
+        monkeypatch.setattr(tallies, "_MOST_MESSAGES", 3)
+        monkeypatch.setattr(spilling, "_MOST_OF_A_FILE", 500)
+
+    return limit
+
+
+def random_run(seed, *, mistakes=False, groups=True):
+    """Return a run of messages and collectives, in which some calls may be wrong."""
+    rng = random.Random(seed)
+    size = rng.randint(1, 5)
+    run, clock = Recording(size, "run"), [0.0] * size
+    run.communicator("low", range((size + 1) // 2))
+
+    def next_time(rank):
+        clock[rank] += rng.randint(1, 9)
+        return clock[rank] - (20 if mistakes and rng.random() < 0.01 else 0), clock[rank]
+
+    for rank in run.ranks:
+        rank.local("init", 0, 0)
+    for lap in range(rng.randint(1, 40)):
+        wrong = mistakes and rng.random() < 0.05
+        source, target, tag = rng.randrange(size), rng.randrange(size), rng.randrange(2)
+        room, sent = rng.randint(50, 60), rng.randint(1, 70 if wrong else 50)
+        run.ranks[target].receive("irecv", *next_time(target), source, tag, room=room, request=lap)
+        if not wrong or rng.random() < 0.5:
+            run.ranks[source].send("send", *next_time(source), target, sent, tag)
+        run.ranks[target].wait("wait", *next_time(target), [lap])
+        if rng.random() < 0.4:
+            group = rng.choice([0, "low"]) if groups else 0
+            members = range(size) if group == 0 else range((size + 1) // 2)
+            call, root = rng.choice([("bcast", rng.choice(members)), ("allreduce", None)])
+            for rank in members:
+                root = rng.choice(members) if wrong and root is not None else root
+                changed = "allgather" if wrong and rng.random() < 0.3 else call
+                run.ranks[rank].collective(changed, *next_time(rank), 8, group, root)
+    for rank in run.ranks:
+        rank.local("finalize", clock[rank.rank], clock[rank.rank])
+    return run.trace(tick=1e-6)
+
+
+def outcome(seed, *, mistakes):
+    """Return a run, or why it is refused."""
+    try:
+        return random_run(seed, mistakes=mistakes)
+    except TraceError as error:
+        return str(error)
+
+
+def assert_same(trace, other):
+    for name in ("offsets", "whole", "times", "slots"):
+        assert np.array_equal(getattr(trace.events, name), getattr(other.events, name))
+    assert described(trace) == described(other)
+    assert trace.notes == other.notes
+    assert np.array_equal(trace.begins, other.begins)
+    assert np.array_equal(trace.ends, other.ends)
+
+
+def test_events_in_files_are_those_in_memory(small, tmp_path):
+    number = cases(60)
+    traces = [outcome(seed, mistakes=False) for seed in range(number)]
+    small()
+    for seed, trace in enumerate(traces):
+        spilled = outcome(seed, mistakes=False)
+        assert (spilled.mapped is None) == (trace.count <= 7)
+        assert_same(trace, spilled)
+        columnar.write(spilled, tmp_path / "a.trace")
+        assert_same(trace, columnar.read(tmp_path / "a.trace"))
+
+
+def test_what_no_run_can_have_left_is_refused_in_the_same_words(small):
+    number = cases(200)
+    outcomes = [outcome(seed, mistakes=True) for seed in range(number)]
+    refused = [text for text in outcomes if isinstance(text, str)]
+    assert len(refused) > number / 4
+    small()
+    for seed, expected in enumerate(outcomes):
+        answer = outcome(seed, mistakes=True)
+        if isinstance(expected, str):
+            assert answer == expected
+        else:
+            assert_same(expected, answer)
+
+
+def test_order_decides_a_tally():
+    for first, second in (([1.0, 2.0], [2.0, 1.0]), ([1.0], [1.0, 1.0]), ([0.0, 0.0], [0.0])):
+        tallied = []
+        for values in (first, second):
+            tally = tallies.Tally(3)
+            for value in values:  # one by one, or together: the same
+                tally.add(np.array([1]), np.array([value]))
+            together = tallies.Tally(3)
+            together.add(np.array([1] * len(values) + [2]), np.array([*values, 7.0]))
+            assert together.sums[1] == tally.sums[1]
+            tallied.append(int(tally.sums[1]))
+        assert tallied[0] != tallied[1]
+
+
+@pytest.mark.parametrize("suffix", [".tit", ".goal", ".json"])
+def test_every_format_that_is_written_is_read_beyond_memory(suffix, small, tmp_path):
+    path = tmp_path / f"run{suffix}"
+    trace = random_run(3, groups=False)
+    write_trace(trace, path)
+    held = read_trace(path)
+    small()
+    spilled = read_trace(path)
+    assert spilled.mapped is not None
+    assert_same(held, spilled)
+
+
+def test_a_disk_without_room_is_named(small, monkeypatch):
+    class Full:
+        name = "full"
+
+        def tell(self):
+            return 0
+
+        def write(self, _):
+            raise OSError(28, "No space left on device")
+
+    small()
+    monkeypatch.setattr(spilling, "TemporaryFile", lambda **_: Full())
+    with pytest.raises(FileError, match=f"no room for them in {tempfile.gettempdir()}.*TMPDIR"):
+        random_run(3)
+
+
+def test_a_rank_of_a_schedule_has_a_longest_text(tmp_path, monkeypatch):
+    monkeypatch.setattr(goal, "_MOST_BYTES", 1000)
+    path = tmp_path / "a.goal"
+    rank = "rank {} {{\n" + "calc 1000000\n" * 50 + "}}\n"
+    path.write_text("num_ranks 4\n" + "".join(rank.format(number) for number in range(4)))
+    assert read_trace(path).size == 4  # longer than a rank may be
+    path.write_text("num_ranks 1\nrank 0 {\n" + "calc 1000000\n" * 100 + "}\n")
+    with pytest.raises(FileError, match="rank 0 has more than 0 MiB of steps"):
+        read_trace(path)
+
+
+def test_a_check_of_parts_sees_times_at_their_seams(small):
+    small()
+    run = Recording(2)
+    for rank in run.ranks:
+        for at in range(10):
+            rank.local("call", 2 * at, 2 * at + 1)
+    trace = run.trace(tick=1.0)
+    for event in range(1, 10):
+        times = np.array(trace.events.times)
+        times[event, 0] -= 2
+        with pytest.raises(TraceError, match=f"rank 0, event {event} "):
+            checks.check(changed(trace, times))
+
+
+def changed(trace, times):
+    """Return a trace with other times."""
+    return attrs.evolve(trace, events=attrs.evolve(trace.events, times=times))
