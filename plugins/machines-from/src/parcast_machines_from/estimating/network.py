@@ -8,10 +8,9 @@ from typing import Any
 
 import attrs
 
-from parcast_machines_from.estimating.curves import Curve, curve_of
+from parcast_machines_from.estimating.curves import Curve, curve_of, line_through
 from parcast_machines_from.estimating.numbers import Stated, quantity, size_text
 from parcast_machines_from.estimating.pairs import PairEstimate, Piece, estimate_pair
-from parcast_machines_from.estimating.segments import fit_line
 from parcast_machines_from.records import Series, only_of
 
 #: A rise of a message's time by so much of it, and so many seconds, is where the protocol changes.
@@ -160,7 +159,7 @@ def _levels(
             )
             continue
         overhead = (pair.pieces[0].overhead if pair else None) or 0.0
-        line = fit_line(curve.points, 1e-15)
+        line = line_through(curve.points, 1e-15)
         startup = max(0.0, line.startup - 2 * overhead)
         entry: dict[str, Any] = {"name": name, "size": sizes[name]}
         spread = max(line.error, 0.01)

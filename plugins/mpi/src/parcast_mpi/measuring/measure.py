@@ -14,7 +14,7 @@ from parcast.cli import Progress
 from parcast_mpi import library
 from parcast_mpi.host import Load, identity, load, processor_name
 from parcast_mpi.jobs import Job, new_folder, new_job, run_python
-from parcast_mpi.measuring.sampling import Effort
+from parcast_mpi.measuring.sampling import BenchmarkEffort, Effort
 
 #: Shares of all cores that others may use while this host is measured.
 MOST_BUSY, MOST_STEAL = 0.10, 0.05
@@ -68,6 +68,25 @@ def measure(plan: MeasurementPlan, tell: Progress = lambda *_: None) -> str:
         if plan.parts is None or value.part in plan.parts
     ]
     return file_text(plan.name, _summary(mpi, cores), lines, _host(plan, watched, answers))
+
+
+def benchmarks(plan: MeasurementPlan, effort: BenchmarkEffort = BenchmarkEffort()) -> str:
+    """Return the table of benchmarks of this host, which no number of its file is from.
+
+    Raises
+    ------
+    SolveError
+        If a rank dies.
+    """
+    from parcast_mpi.measuring.table import table_text
+
+    cores = os.cpu_count() or 1
+    with new_job() as job, new_folder(plan.directory) as folder:
+        job.tell({"directory": folder, "effort": attrs.asdict(effort)})
+        answers = run_python(
+            library.find(), job, cores, "parcast_mpi.measuring.benchmarks", _LIMIT
+        )
+    return table_text(answers[0], cores)
 
 
 def too_busy(watched: Load | None) -> bool:
