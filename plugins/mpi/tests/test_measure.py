@@ -18,11 +18,11 @@ from parcast_mpi.measuring import measure as measuring
 from parcast_mpi.measuring.machine_file import file_text, values
 from parcast_mpi.measuring.measure import MeasurementPlan, benchmarks, measure
 from parcast_mpi.measuring.sampling import (
+    BENCHMARK_SIZES,
     EAGER_SIZES,
     FILE_SIZES,
     SIZES,
     WINDOW_SIZES,
-    BENCHMARK_SIZES,
     BenchmarkEffort,
     Effort,
 )

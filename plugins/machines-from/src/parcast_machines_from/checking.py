@@ -89,7 +89,6 @@ class Compared:
             return None
         return self.low <= self.measured <= self.high
 
-
     @property
     def is_message(self) -> bool:
         """Whether it is a benchmark of messages."""

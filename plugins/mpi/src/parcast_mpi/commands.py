@@ -65,6 +65,12 @@ def measure(
     reference: Reference = None,
     directory: Directory = None,
     anyway: Anyway = False,
+    one_line: Annotated[
+        bool,
+        typer.Option(
+            "--one-line", help="One startup and bandwidth for all sizes, as emulator.lc needs."
+        ),
+    ] = False,
     benchmarks: Annotated[
         Path | None,
         typer.Option(
@@ -91,6 +97,7 @@ def measure(
         reference=None if reference is None else context.obj.machine(reference),
         directory=None if directory is None else str(directory),
         anyway=anyway,
+        by_size=not one_line,
         parts=context.obj.parts,  # a file with [disk] is refused where nothing installed knows it
     )
     with _exit_1(UnsupportedError, SolveError), show_progress() as tell:

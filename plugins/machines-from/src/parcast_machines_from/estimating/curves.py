@@ -61,7 +61,7 @@ class Curve:
 
 
 def line_through(points: Sequence[Point], least: float) -> Line:
-    """Return the line with the least squared relative errors, with ``least`` seconds a byte or more."""
+    """Return the line through points, with ``least`` seconds a byte or more."""
     sizes, times, spreads = (
         np.array([getattr(point, name) for point in points]) for name in ("size", "value", "spread")
     )

@@ -1,4 +1,4 @@
-"""Tables of medians, one row a benchmark and size, as studies and ``mpi measure`` write them (CSV)."""
+"""Tables of medians by benchmark and size, as studies and ``mpi measure`` write them (CSV)."""
 
 from __future__ import annotations
 

@@ -21,9 +21,8 @@ from parcast_mpi.measuring.sampling import BENCHMARK_SIZES, WINDOW, BenchmarkEff
 from parcast_mpi.running.files import Files
 
 WORLD = MPI.COMM_WORLD
-RANK, COUNT = WORLD.rank, WORLD.size
-RIGHT, LEFT = (RANK + 1) % COUNT, (RANK - 1) % COUNT
-HALF = COUNT // 2
+rank, count = WORLD.rank, WORLD.size
+right, left = (rank + 1) % count, (rank - 1) % count
 
 #: Elements of each of the triad's three vectors, and bytes of a file.
 TRIAD, FILE = 1 << 22, 1 << 26
@@ -43,9 +42,9 @@ class Benchmark:
 def benchmarks(folder: Path) -> Iterator[Benchmark]:
     """Yield all benchmarks; of messages where there are two ranks or more."""
     yield from _node(folder)
-    if COUNT < 2:
+    if count < 2:
         return
-    room = max(BENCHMARK_SIZES) * max(COUNT, 2)
+    room = max(BENCHMARK_SIZES) * max(count, 2)
     sent, received = np.zeros(room, np.uint8), np.zeros(room, np.uint8)
     for size in BENCHMARK_SIZES:
         yield from _pairs(size, [sent, size, MPI.BYTE], [received, size, MPI.BYTE])
@@ -55,42 +54,44 @@ def benchmarks(folder: Path) -> Iterator[Benchmark]:
 
 def _node(folder: Path) -> Iterator[Benchmark]:
     a, b, c = (np.full(TRIAD, value) for value in (0.0, 1.0, 2.0))
-    moved = kernels.TRIAD_BYTES * TRIAD * COUNT
+    moved = kernels.TRIAD_BYTES * TRIAD * count
     yield Benchmark("triad", lambda: kernels.triad(a, b, c, 0.5), rate=moved)
-    yield Benchmark("gemm", kernels.product, rate=kernels.product() * COUNT)
-    files = Files(folder, RANK, COUNT)
+    yield Benchmark("gemm", kernels.product, rate=kernels.product() * count)
+    files = Files(folder, rank, count)
     for name, file in (("write", "own"), ("write-shared", "shared")):
-        yield Benchmark(name, lambda file=file: files.write(FILE, file), rate=float(FILE * COUNT))
+        yield Benchmark(name, lambda file=file: files.write(FILE, file), rate=float(FILE * count))
 
 
 def _pairs(size: int, message: list[Any], place: list[Any]) -> Iterator[Benchmark]:
     def bandwidth(pairs: int) -> None:
         answer = [np.zeros(4, np.uint8), 4, MPI.BYTE]
-        if RANK < pairs:
-            MPI.Request.Waitall([WORLD.Isend(message, RANK + pairs) for _ in range(WINDOW)])
-            WORLD.Recv(answer, RANK + pairs)
-        elif RANK < 2 * pairs:
-            MPI.Request.Waitall([WORLD.Irecv(place, RANK - pairs) for _ in range(WINDOW)])
-            WORLD.Send(answer, RANK - pairs)
+        if rank < pairs:
+            MPI.Request.Waitall([WORLD.Isend(message, rank + pairs) for _ in range(WINDOW)])
+            WORLD.Recv(answer, rank + pairs)
+        elif rank < 2 * pairs:
+            MPI.Request.Waitall([WORLD.Irecv(place, rank - pairs) for _ in range(WINDOW)])
+            WORLD.Send(answer, rank - pairs)
 
     def ping_pong() -> None:
-        if RANK == 0:
+        if rank == 0:
             WORLD.Send(message, 1)
             WORLD.Recv(place, 1)
-        elif RANK == 1:
+        elif rank == 1:
             WORLD.Recv(place, 0)
             WORLD.Send(message, 0)
 
     def exchange() -> None:
-        receives = [WORLD.Irecv(place, near) for near in (RIGHT, LEFT)]
-        sends = [WORLD.Isend(message, near) for near in (LEFT, RIGHT)]
+        receives = [WORLD.Irecv(place, near) for near in (right, left)]
+        sends = [WORLD.Isend(message, near) for near in (left, right)]
         MPI.Request.Waitall(receives + sends)
 
     yield Benchmark("latency", ping_pong, size, steps=2)
     yield Benchmark("bandwidth", lambda: bandwidth(1), size, rate=float(WINDOW * size))
-    if HALF > 1:
-        yield Benchmark("pairs", lambda: bandwidth(HALF), size, rate=float(WINDOW * size * HALF))
-    yield Benchmark("sendrecv", lambda: WORLD.Sendrecv(message, RIGHT, 0, place, LEFT, 0), size)
+    if count >= 4:
+        yield Benchmark(
+            "pairs", lambda: bandwidth(count // 2), size, rate=float(WINDOW * size * (count // 2))
+        )
+    yield Benchmark("sendrecv", lambda: WORLD.Sendrecv(message, right, 0, place, left, 0), size)
     yield Benchmark("exchange", exchange, size)
 
 
@@ -124,7 +125,7 @@ def measured(folder: Path, effort: BenchmarkEffort) -> list[dict[str, Any]]:
         counts.append(max(1, round(effort.seconds / shortest)))
     counts = WORLD.bcast(counts)
     rounds = [
-        [timed(benchmark, count) for benchmark, count in zip(every, counts, strict=True)]
+        [timed(benchmark, number) for benchmark, number in zip(every, counts, strict=True)]
         for _ in range(effort.rounds)
     ]
     return [
@@ -144,9 +145,9 @@ def main(folder: str) -> None:
     job = Job(Path(folder))
     request = job.told()
     try:
-        job.answer(RANK, measured(Path(request["directory"]), BenchmarkEffort(**request["effort"])))
+        job.answer(rank, measured(Path(request["directory"]), BenchmarkEffort(**request["effort"])))
     except Exception as error:  # noqa: BLE001  (the launcher says it)
-        job.answer(RANK, {"error": f"failed: {type(error).__name__}: {error}"})
+        job.answer(rank, {"error": f"failed: {type(error).__name__}: {error}"})
         WORLD.Abort(1)
 
 

@@ -32,6 +32,7 @@ class MeasurementPlan:
     reference: Machine | None = None
     directory: str | None = None  #: where files are written and read
     anyway: bool = False  #: even if the host is too busy
+    by_size: bool = True  #: startup and bandwidth by size as well, where a solver follows them
     effort: Effort = Effort()
     parts: Container[str] | None = None  #: of machines that are known; None: all that is measured
 
@@ -65,12 +66,13 @@ def measure(plan: MeasurementPlan, tell: Progress = lambda *_: None) -> str:
     lines = [
         value
         for value in values(answers, plan.kernel)
-        if plan.parts is None or value.part in plan.parts
+        if (plan.parts is None or value.part in plan.parts)
+        and (plan.by_size or value.key != "sizes")
     ]
     return file_text(plan.name, _summary(mpi, cores), lines, _host(plan, watched, answers))
 
 
-def benchmarks(plan: MeasurementPlan, effort: BenchmarkEffort = BenchmarkEffort()) -> str:
+def benchmarks(plan: MeasurementPlan, effort: BenchmarkEffort | None = None) -> str:
     """Return the table of benchmarks of this host, which no number of its file is from.
 
     Raises
@@ -82,10 +84,8 @@ def benchmarks(plan: MeasurementPlan, effort: BenchmarkEffort = BenchmarkEffort(
 
     cores = os.cpu_count() or 1
     with new_job() as job, new_folder(plan.directory) as folder:
-        job.tell({"directory": folder, "effort": attrs.asdict(effort)})
-        answers = run_python(
-            library.find(), job, cores, "parcast_mpi.measuring.benchmarks", _LIMIT
-        )
+        job.tell({"directory": folder, "effort": attrs.asdict(effort or BenchmarkEffort())})
+        answers = run_python(library.find(), job, cores, "parcast_mpi.measuring.benchmarks", _LIMIT)
     return table_text(answers[0], cores)
 
 
