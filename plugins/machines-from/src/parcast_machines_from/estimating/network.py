@@ -16,6 +16,9 @@ from parcast_machines_from.records import Series, only_of
 #: A rise of a message's time by so much of it, and so many seconds, is where the protocol changes.
 _JUMP, _LEAST_JUMP = 0.15, 0.5e-6
 
+#: Several pairs have more than one where it is by this factor.
+_MORE = 1.05
+
 _EAGER = (1024.0, float(1 << 20))  #: where eager limits are
 
 
@@ -54,8 +57,52 @@ def network_part(series: Sequence[Series], sizes: Mapping[str, int]) -> NetworkP
         numbers += _pair_numbers(pair, rates)
     if pingpong is not None and rates is None:
         missing.append("network.overhead and port_bandwidth: a window of messages (osu_bw)")
+    numbers += _saturation(series)
+    notes += _more_of_many(series, pair)
     numbers += _levels(series, sizes, pair, missing)
     return NetworkPart(tuple(numbers), tuple(missing), tuple(notes))
+
+
+def _saturation(series: Sequence[Series]) -> Iterator[Stated]:
+    """Yield the most that all processes, or pairs on more than two nodes, carry together."""
+    totals = [
+        (value.value, item, value.line)
+        for item in series
+        if item.benchmark == "saturation" or _is_wide(item)
+        for value in item.values
+    ]
+    if totals:
+        total, item, line = max(totals, key=lambda entry: entry[0])
+        who = f"{item.pairs} pairs" if item.pairs else f"{item.processes} processes"
+        source = f"measured: {item.tool}, {_at(item, line)}, {who} at once"
+        yield Stated("network.saturation", quantity(total, "B/s"), source)
+
+
+def _is_wide(item: Series) -> bool:
+    return item.benchmark == "pairs" and not item.within and (item.nodes or 0) > 2
+
+
+def _more_of_many(series: Sequence[Series], pair: PairEstimate | None) -> Iterator[str]:
+    """Say where several pairs of two nodes have more together than the port of one pair."""
+    totals = [
+        (value.value, item, value.line)
+        for item in only_of(series, "pairs")
+        if not item.within and not _is_wide(item) and (item.pairs or 0) > 1
+        for value in item.values
+    ]
+    if not totals or pair is None or pair.port_bandwidth is None:
+        return
+    total, item, line = max(totals, key=lambda entry: entry[0])
+    if total > _MORE * pair.port_bandwidth:
+        yield (
+            f"{item.pairs} pairs have {total / 1e9:.4g} GB/s together ({_at(item, line)}), and a "
+            f"window of one pair {pair.port_bandwidth / 1e9:.4g}: a port carries more than one "
+            "process fills; network.port_bandwidth is that of one"
+        )
+
+
+def _at(item: Series, line: int) -> str:
+    return f"{item.where.rpartition(':')[0]}:{line}"
 
 
 def _pair_numbers(pair: PairEstimate, rates: Curve | None) -> Iterator[Stated]:
