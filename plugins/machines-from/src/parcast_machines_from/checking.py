@@ -129,7 +129,9 @@ def check_machine(
     """
     compared: list[Compared] = []
     notes: list[str] = list(reading.notes)
-    for series in reading.series:
+    for series in map(_without_empty_sums, reading.series):
+        if not series.values:
+            continue
         reason = _unfit(series, machine, limit)
         if reason:
             notes.append(f"{series.benchmark} of {series.where} is not predicted: {reason}")
@@ -142,6 +144,13 @@ def check_machine(
             if (item := _compared(series, value, row)) is not None
         ]
     return Checked(machine.name, _with_record(compared), tuple(dict.fromkeys(notes)))
+
+
+def _without_empty_sums(series: Series) -> Series:
+    """Return a series without collectives of no bytes, from which libraries return at once."""
+    if series.benchmark not in _COLLECTIVES or series.benchmark == "barrier":
+        return series
+    return attrs.evolve(series, values=tuple(value for value in series.values if value.size > 0))
 
 
 def _with_record(compared: Sequence[Compared]) -> tuple[Compared, ...]:

@@ -71,9 +71,10 @@ def read_all(paths: Iterable[Path]) -> Reading:
 
 
 def at_level(reading: Reading, level: str) -> Reading:
-    """Return the reading of pairs within a level: a node or a socket."""
+    """Return the reading of pairs within a level: a node or a socket; or on the network."""
+    within = "" if level == "network" else level
     return attrs.evolve(
-        reading, series=tuple(attrs.evolve(item, within=level) for item in reading.series)
+        reading, series=tuple(attrs.evolve(item, within=within) for item in reading.series)
     )
 
 

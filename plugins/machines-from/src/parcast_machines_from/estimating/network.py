@@ -11,7 +11,7 @@ import attrs
 from parcast_machines_from.estimating.curves import Curve, curve_of, line_through
 from parcast_machines_from.estimating.numbers import Stated, quantity, size_text
 from parcast_machines_from.estimating.pairs import PairEstimate, Piece, estimate_pair
-from parcast_machines_from.records import Series, only_of
+from parcast_machines_from.records import FIRST, Series, only_of
 
 #: A rise of a message's time by so much of it, and so many seconds, is where the protocol changes.
 _JUMP, _LEAST_JUMP = 0.15, 0.5e-6
@@ -43,7 +43,7 @@ def network_part(series: Sequence[Series], sizes: Mapping[str, int]) -> NetworkP
     """
     far = [item for item in only_of(series, "latency") if not item.within]
     windows = [item for item in only_of(series, "bandwidth") if not item.within]
-    notes: list[str] = []
+    notes = [*_unplaced(series)]
     pingpong, rates = curve_of(far), curve_of(windows)
     numbers: list[Stated] = []
     missing: list[str] = []
@@ -61,6 +61,17 @@ def network_part(series: Sequence[Series], sizes: Mapping[str, int]) -> NetworkP
     notes += _more_of_many(series, pair)
     numbers += _levels(series, sizes, pair, missing)
     return NetworkPart(tuple(numbers), tuple(missing), tuple(notes))
+
+
+def _unplaced(series: Sequence[Series]) -> Iterator[str]:
+    """Name ping-pongs that may have been on one node or on two."""
+    names = [item.where for item in only_of(series, "latency") if item.within == FIRST]
+    if names:
+        yield (
+            f"{', '.join(names)}: a ping-pong between the first two of many processes, on one node "
+            "unless they were placed apart; left out: --within node=FILE or --within network=FILE "
+            "says which"
+        )
 
 
 def _saturation(series: Sequence[Series]) -> Iterator[Stated]:
@@ -192,7 +203,7 @@ def _levels(
     pair: PairEstimate | None,
     missing: list[str],
 ) -> Iterator[Stated]:
-    near = [item for item in only_of(series, "latency") if item.within]
+    near = [item for item in only_of(series, "latency") if item.within not in {"", FIRST}]
     names = dict.fromkeys(item.within for item in near)
     entries: list[tuple[int, dict[str, Any]]] = []
     sources = []
