@@ -36,7 +36,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, parcast.results.
     folder: Path = tmp_path_factory.mktemp("host")
     effort = Effort(rounds=6, calls=10, quanta=200, seconds=0.002, passes_between=10)
     registry = parcast.Registry()
-    asked = MeasurementPlan(anyway=True, effort=effort, parts=registry.parts)
+    asked = MeasurementPlan(anyway=True, by_size=False, effort=effort, parts=registry.parts)
     for _ in range(10):  # a loaded host is measured again
         try:
             (folder / "m.toml").write_text(measure(asked))

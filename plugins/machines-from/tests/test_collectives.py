@@ -15,7 +15,12 @@ SIZES = (8.0, 1024.0, 65536.0, 1048576.0)
 
 @pytest.mark.parametrize(
     ("benchmark", "algorithm"),
-    [("allreduce", "ring"), ("allreduce", "rabenseifner"), ("bcast", "chain")],
+    [
+        ("allreduce", "ring"),
+        ("allreduce", "rabenseifner"),
+        ("bcast", "chain"),
+        ("allreduce", "openmpi"),  # another one by size
+    ],
 )
 def test_an_algorithm_is_found_again(benchmark: str, algorithm: str) -> None:
     registry = Registry()

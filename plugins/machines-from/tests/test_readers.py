@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from parcast.errors import FileError
-from parcast_machines_from.reading import read_all, read_file
+from parcast_machines_from.estimating.machine import estimate
+from parcast_machines_from.reading import at_level, read_all, read_file
 
 OSU = """\
 Lmod is automatically replacing "a" with "b".
@@ -225,3 +226,29 @@ def test_what_is_cut_or_mixed_is_read_or_refused_in_a_sentence(tmp_path: Path, n
             for value in item.values
         }
         assert values <= expected, (stop, values - expected)
+
+
+IMB_OF_MANY = """\
+# Benchmarking PingPong
+# #processes = 2
+# ( 254 additional processes waiting in MPI_Barrier)
+#---------------------------------------------------
+       #bytes #repetitions      t[usec]   Mbytes/sec
+            0         1000         0.65         0.00
+         1024         1000         1.30       787.69
+
+"""
+
+
+def test_a_ping_pong_of_the_first_of_many_is_not_taken_as_between_nodes(tmp_path: Path) -> None:
+    path = tmp_path / "pingpong.out"
+    path.write_text(IMB_OF_MANY)
+    reading = read_file(path)
+    result = estimate(reading, "m", {"node": 128})
+    assert "network" not in result.data
+    assert [note for note in result.notes if "pingpong.out:6" in note and "--within" in note]
+    far = estimate(at_level(reading, "network"), "m", {"node": 128}).data["network"]
+    near = estimate(at_level(reading, "node"), "m", {"node": 128}).data["network"]
+    assert far["startup"] == near["levels"][0]["startup"]
+    path.write_text(f"srun -N 1 -n 128 IMB-MPI1 PingPong\n{IMB_OF_MANY}")
+    assert read_file(path).series[0].within == "node"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,16 @@ from parcast_mpi import library
 from parcast_mpi.host import Host, Load, identity
 from parcast_mpi.measuring import measure as measuring
 from parcast_mpi.measuring.machine_file import file_text, values
-from parcast_mpi.measuring.measure import MeasurementPlan, measure
-from parcast_mpi.measuring.sampling import EAGER_SIZES, FILE_SIZES, SIZES, Effort
+from parcast_mpi.measuring.measure import MeasurementPlan, benchmarks, measure
+from parcast_mpi.measuring.sampling import (
+    BENCHMARK_SIZES,
+    EAGER_SIZES,
+    FILE_SIZES,
+    SIZES,
+    WINDOW_SIZES,
+    BenchmarkEffort,
+    Effort,
+)
 from parcast_mpi.variability import Variability
 
 
@@ -37,6 +47,7 @@ def samples(rank: int) -> dict[str, Any]:
             "copy": [[1e-5 + n / 4e9 for n in FILE_SIZES]] * 3,
         },
         "messages": {"halves": halves, "short": [5e-6] * 9},
+        "windows": [[1e-6 + n / 8e9 for n in WINDOW_SIZES]] * 3,
         "calls": {"sending": [1e-6] * 9, "receiving": []},
         "eager limit": [[1e-6 if n <= 65536 else 5e-3 for n in EAGER_SIZES]] * 3,
     }
@@ -52,10 +63,15 @@ def test_a_file_says_what_the_samples_say(registry: Registry, tmp_path: Path) ->
     assert machine.nodes.memory_bandwidth == 1e10
     network = machine.network
     assert network.startup == pytest.approx(2.5e-6)
-    assert network.bandwidth == pytest.approx(2e9)
+    assert network.overhead_per_byte == pytest.approx(1 / 8e9)
+    whole = network.overhead_per_byte + 1 / network.bandwidth
+    assert whole == pytest.approx(1 / 2e9)  # what a byte costs in the ping-pong
+    (entry,) = network.sizes
+    assert (entry.least, entry.startup) == (0, pytest.approx(2.5e-6))
+    assert entry.bandwidth == pytest.approx(network.bandwidth)
     assert (network.overhead, network.overhead_receive) == (1e-6, 1.5e-6)
     assert network.eager_limit == 65536
-    assert network.saturation == 3e9
+    assert network.contention_level == pytest.approx(2 / 3, abs=1e-4)
     assert machine.storage.bandwidth == pytest.approx(2e8)
     assert machine.storage.startup == pytest.approx(1e-3)
     assert machine.processor.boost == 1.6
@@ -124,7 +140,6 @@ def test_one_core_has_no_messages_and_a_kernel_of_the_user_counts() -> None:
 def test_messages_that_disturb_each_other_wholly_are_a_bus() -> None:
     slow = {**samples(0), "saturation": [1e9] * 3}
     found = {(v.part, v.key): v.value for v in values([slow, samples(1)], None)}
-    assert ("network", "saturation") not in found
     assert found["network", "contention_level"] == 1.0
 
 
@@ -167,12 +182,38 @@ def test_this_host_is_measured(
     assert seen
 
 
+def test_the_times_of_a_machine_by_size_are_those_of_its_ping_pong(registry: Registry) -> None:
+    first, second = samples(0), samples(1)
+    times = [5e-6 + n / 2e9 if n < 8192 else 9e-6 + n / 4e9 for n in SIZES]
+    first["messages"] = {"halves": [times] * 3, "short": [5e-6] * 9}
+    numbers = {v.key: v.value for v in values([first, second], None) if v.part == "network"}
+    network = registry.machine({"name": "m", "network": numbers}).network
+    for n, time in zip(SIZES, times, strict=True):
+        entry = next(entry for entry in reversed(network.sizes) if n >= entry.least)
+        own = network.overhead + network.overhead_receive + n * network.overhead_per_byte
+        assert own + entry.startup + n / entry.bandwidth == pytest.approx(time, rel=1e-3)
+
+
+def test_benchmarks_of_this_host_are_a_table(mpi: library.Library) -> None:
+    text = benchmarks(MeasurementPlan(), BenchmarkEffort(rounds=2, seconds=1e-5))
+    rows = list(csv.DictReader(text.splitlines()))
+    assert {"triad", "gemm", "write", "write-shared"} <= {row["application"] for row in rows}
+    for row in rows:
+        assert 0 < float(row["min"]) <= float(row["median"]) <= float(row["max"]) < 1e15
+        assert row["n"] == "2"
+    if os.cpu_count() != 1:
+        times = [row for row in rows if row["application"] == "latency"]
+        assert [int(row["message_bytes"]) for row in times] == list(BENCHMARK_SIZES)
+        assert float(times[-1]["median"]) > float(times[0]["min"])
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [
         ("-o m.json", "m.json: a machine is written as .toml"),
         ("-o /nowhere/m.toml", "there is no folder /nowhere"),
-        ("-o m.toml --kernel solve", "--kernel 'solve': write MODULE:FUNCTION"),
+        ("-o m.toml --kernel solve", "--kernel 'solve': write dgemm, or MODULE:FUNCTION"),
+        ("-o m.toml --benchmarks b.txt", "b.txt: a table of benchmarks is written as .csv"),
         ("-o m.toml --reference sp3", "No machine is called 'sp3'"),
         ("-o m.toml --directory /nowhere", "--directory: there is no folder /nowhere"),
     ],

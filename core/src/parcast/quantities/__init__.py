@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         parse_quantity,
         to_base,
     )
+    from parcast.quantities.lines import Line, cut, fit_line, memoized
     from parcast.quantities.ranges import parse_numbers
     from parcast.quantities.replications import (
         Estimate,
@@ -53,20 +54,24 @@ __all__ = [
     "Estimate",
     "Expr",
     "Formula",
+    "Line",
     "Name",
     "Num",
     "Replications",
     "Unit",
     "Value",
     "Whole",
+    "cut",
     "describe",
     "distinct_rows",
     "evaluate",
+    "fit_line",
     "format_seconds",
     "from_ast",
     "generator",
     "is_number",
     "is_quantity",
+    "memoized",
     "names_in",
     "paired",
     "parse",

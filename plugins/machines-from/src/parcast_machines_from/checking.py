@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import UncertaintyError
+from parcast_machines_from.estimating.curves import spread_of
 from parcast_machines_from.records import Reading, Series, Value
 
 if TYPE_CHECKING:
@@ -53,6 +54,12 @@ _TRIAD, _WRITE, _ROWS = 240e6, float(1 << 30), 2048
 
 SOLVER = "emulator.tc"
 
+#: Half of a normal 95 % interval in standard deviations, and the median of its absolute values.
+_Z, _MEDIAN = 1.96, 0.6745
+
+#: Other benchmarks that tell how far one may be off.
+_FEWEST = 4
+
 
 @attrs.frozen
 class Compared:
@@ -82,6 +89,22 @@ class Compared:
             return None
         return self.low <= self.measured <= self.high
 
+    @property
+    def is_message(self) -> bool:
+        """Whether it is a benchmark of messages."""
+        return not self.benchmark.startswith(("triad", "gemm", "write"))
+
+    def widened(self, spread: float) -> Compared:
+        """Return it with an interval that holds a further spread, relative to the prediction."""
+        if self.low is None or self.high is None or not spread:
+            return self
+        low, high = (
+            math.hypot(math.log(end / self.predicted), _Z * spread) for end in (self.low, self.high)
+        )
+        return attrs.evolve(
+            self, low=self.predicted * math.exp(-low), high=self.predicted * math.exp(high)
+        )
+
 
 @attrs.frozen
 class Checked:
@@ -106,7 +129,9 @@ def check_machine(
     """
     compared: list[Compared] = []
     notes: list[str] = list(reading.notes)
-    for series in reading.series:
+    for series in map(_without_empty_sums, reading.series):
+        if not series.values:
+            continue
         reason = _unfit(series, machine, limit)
         if reason:
             notes.append(f"{series.benchmark} of {series.where} is not predicted: {reason}")
@@ -118,7 +143,34 @@ def check_machine(
             for value, row in zip(series.values, rows, strict=False)
             if (item := _compared(series, value, row)) is not None
         ]
-    return Checked(machine.name, tuple(compared), tuple(dict.fromkeys(notes)))
+    return Checked(machine.name, _with_record(compared), tuple(dict.fromkeys(notes)))
+
+
+def _without_empty_sums(series: Series) -> Series:
+    """Return a series without collectives of no bytes, from which libraries return at once."""
+    if series.benchmark not in _COLLECTIVES or series.benchmark == "barrier":
+        return series
+    return attrs.evolve(series, values=tuple(value for value in series.values if value.size > 0))
+
+
+def _with_record(compared: Sequence[Compared]) -> tuple[Compared, ...]:
+    """Return all with intervals that hold how far the other benchmarks of messages are off.
+
+    A file's numbers are of some benchmarks, and others are not made of messages as these are; how
+    far they usually are off is known where there are several. Each benchmark's own errors do not
+    count for it.
+    """
+    errors: dict[str, list[float]] = {}
+    for item in compared:
+        if item.is_message:
+            errors.setdefault(item.benchmark, []).append(math.log(item.predicted / item.measured))
+    middles = {name: float(np.median(np.abs(values))) for name, values in errors.items()}
+    spreads = {
+        name: math.sqrt(sum(value**2 for value in rest) / len(rest)) / _MEDIAN
+        for name in middles
+        if len(rest := [value for other, value in middles.items() if other != name]) >= _FEWEST
+    }
+    return tuple(item.widened(spreads.get(item.benchmark, 0.0)) for item in compared)
 
 
 def _unfit(series: Series, machine: Machine, limit: int) -> str:
@@ -126,6 +178,9 @@ def _unfit(series: Series, machine: Machine, limit: int) -> str:
         return "no program does what it does"
     if series.memory == "device":
         return "its buffers are in an accelerator's memory"
+    rate = machine.sources.get("processor.rate", "")
+    if series.benchmark == "gemm" and rate.startswith("measured: POLY1"):
+        return "the file's rate is that of a polynomial; measure it with --kernel dgemm"
     processes = _processes(series, machine)
     if processes is None:
         return "the output does not say how many processes it had"
@@ -207,10 +262,11 @@ def _compared(series: Series, value: Value, row: Row) -> Compared | None:
     if low is not None and high is not None:
         low, high = min(low, high), max(low, high)
     where = f"{series.where.rpartition(':')[0]}:{value.line}"
-    return Compared(
+    item = Compared(
         series.benchmark, series.quantity, row.p, series.nodes, series.within, value.size,
         value.value, predicted, low, high, where,
     )  # fmt: skip
+    return item.widened(spread_of(value))
 
 
 def _turn(series: Series, value: Value, row: Row, program: Program) -> Any:

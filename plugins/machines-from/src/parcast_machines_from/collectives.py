@@ -17,7 +17,10 @@ from parcast_machines_from.records import Reading, Series
 if TYPE_CHECKING:
     from parcast import Registry
 
-#: What is tried: algorithms of one collective, and two libraries that choose by size.
+#: Rules that choose an algorithm by size.
+LIBRARIES = ("openmpi", "mpich")
+
+#: What is tried beside these: the algorithms of a collective.
 CANDIDATES: Mapping[str, tuple[str, ...]] = {
     "allreduce": (
         "dissemination", "ring", "tree", "recursive-doubling", "rabenseifner", "hierarchical",
@@ -84,9 +87,12 @@ def with_collectives(registry: Registry, result: Estimate, reading: Reading) -> 
 def _ranked(
     registry: Registry, result: Estimate, benchmark: str, series: Sequence[Series]
 ) -> list[tuple[float, str]]:
-    """Return each algorithm with the median of how many times off it is, as logarithms."""
-    ranked = []
-    for name in CANDIDATES[benchmark]:
+    """Return each algorithm with the median of how many times off it is, as logarithms.
+
+    Rules that come to what an algorithm comes to are left out.
+    """
+    ranked: list[tuple[float, str]] = []
+    for name in (*CANDIDATES[benchmark], *LIBRARIES):
         network = {**result.data["network"], "collectives": f"{benchmark} {name}"}
         machine = registry.machine({**result.data, "network": network})
         checked = check_machine(
@@ -94,5 +100,7 @@ def _ranked(
         )
         factors = [abs(math.log(item.predicted / item.measured)) for item in checked.compared]
         if factors:
-            ranked.append((float(np.median(factors)), name))
+            factor = float(np.median(factors))
+            if not any(math.isclose(factor, other, abs_tol=1e-9) for other, _ in ranked):
+                ranked.append((factor, name))
     return [*sorted(ranked), (math.inf, "none"), (math.inf, "none")]

@@ -20,7 +20,10 @@ machine = typer.Typer(help="Machines from outputs of benchmarks.", no_args_is_he
 
 Within = Annotated[
     list[str] | None,
-    typer.Option(help="A file of two processes within a level.", metavar="LEVEL=FILE"),
+    typer.Option(
+        help="A file of two processes within a level, such as node; network: between nodes.",
+        metavar="LEVEL=FILE",
+    ),
 ]
 System = Annotated[
     str | None, typer.Option(help="Which system of a table with several.", metavar="NAME")
@@ -198,4 +201,5 @@ def _shown(value: object) -> str:
     if not isinstance(value, list):
         return str(value)
     first = "least" if "least" in value[0] else "name"
-    return f"{len(value)} entries: " + ", ".join(str(entry[first]) for entry in value)
+    counted = "1 entry" if len(value) == 1 else f"{len(value)} entries"
+    return f"{counted}: " + ", ".join(str(entry[first]) for entry in value)

@@ -14,14 +14,15 @@ from parcast_machines_from.records import Lines, Reading, read_lines
 #: Readers by module; each says by an empty reading that a file is none of its outputs.
 READERS = (
     "osu", "imb", "nccl", "stream", "linpack", "roofline", "storage", "nodes", "devices",
-    "measured", "table",
+    "fabric", "parkbench", "measured", "table",
 )  # fmt: skip
 
 #: What is read, in words.
 KNOWN = (
     "OSU, IMB, NCCL tests, STREAM, BabelStream, HPL, HPCG, mixbench, ERT, mt-dgemm, IOR, mdtest, "
     "fio (JSON), lstopo (XML), scontrol show node, topology.conf, numactl -H, lscpu, ibstat, "
-    "nvidia-smi topo -m and nvlink -s, parcast mpi measure, and tables of medians"
+    "ibnetdiscover, nvidia-smi topo -m and nvlink -s, tables of Parkbench's kernels, parcast mpi "
+    "measure, and tables of medians"
 )
 
 
@@ -70,9 +71,10 @@ def read_all(paths: Iterable[Path]) -> Reading:
 
 
 def at_level(reading: Reading, level: str) -> Reading:
-    """Return the reading of pairs within a level: a node or a socket."""
+    """Return the reading of pairs within a level: a node or a socket; or on the network."""
+    within = "" if level == "network" else level
     return attrs.evolve(
-        reading, series=tuple(attrs.evolve(item, within=level) for item in reading.series)
+        reading, series=tuple(attrs.evolve(item, within=within) for item in reading.series)
     )
 
 

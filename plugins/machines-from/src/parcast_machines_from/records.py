@@ -18,6 +18,9 @@ Quantity = Literal["s", "B/s", "FLOP/s", "1/s"]
 #: Where a message's two processes are to each other; empty where the output does not say it.
 Within = str
 
+#: Where two processes are that are the first of many: on one node, unless they were placed apart.
+FIRST = "first-of-many"
+
 
 @attrs.frozen
 class Value:

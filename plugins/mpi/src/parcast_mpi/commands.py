@@ -24,8 +24,8 @@ MachineFile = Annotated[Path, output_option("The machine file to write.")]
 Kernel = Annotated[
     str | None,
     typer.Option(
-        help="MODULE:FUNCTION that computes and returns how many operations it did; its rate "
-        "is then the machine's, instead of POLY1's."
+        help="MODULE:FUNCTION that computes and returns how many operations it did, or dgemm, a "
+        "product of matrices; its rate is then the machine's, instead of POLY1's."
     ),
 ]
 Reference = Annotated[str | None, typer.Option(help="A machine whose speed counts as weight 1.")]
@@ -65,13 +65,30 @@ def measure(
     reference: Reference = None,
     directory: Directory = None,
     anyway: Anyway = False,
+    one_line: Annotated[
+        bool,
+        typer.Option(
+            "--one-line", help="One startup and bandwidth for all sizes, as emulator.lc needs."
+        ),
+    ] = False,
+    benchmarks: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also run benchmarks that the file is not made from, and write their table, for "
+            "'parcast machine check'.",
+            metavar="FILE.csv",
+        ),
+    ] = None,
 ) -> None:
     """Measure this host: rates, messages, files and noise, each number with its uncertainty."""
     from parcast.errors import FileError, SolveError, UnsupportedError
     from parcast_mpi.measuring.measure import MeasurementPlan
+    from parcast_mpi.measuring.measure import benchmarks as run_benchmarks
     from parcast_mpi.measuring.measure import measure as measured
 
     check_file(output, "a machine", [".toml"])
+    if benchmarks is not None:
+        check_file(benchmarks, "a table of benchmarks", [".csv"])
     if directory is not None and not directory.is_dir():
         raise FileError(f"--directory: there is no folder {directory}")
     plan = MeasurementPlan(
@@ -80,12 +97,17 @@ def measure(
         reference=None if reference is None else context.obj.machine(reference),
         directory=None if directory is None else str(directory),
         anyway=anyway,
+        by_size=not one_line,
         parts=context.obj.parts,  # a file with [disk] is refused where nothing installed knows it
     )
     with _exit_1(UnsupportedError, SolveError), show_progress() as tell:
         text = measured(plan, tell)
+        table = None if benchmarks is None else run_benchmarks(plan)
     write_text(output, text)
     print(f"{output}: see parcast show {output}")
+    if benchmarks is not None and table is not None:
+        write_text(benchmarks, table)
+        print(f"{benchmarks}: see parcast machine check {output} {benchmarks}")
 
 
 @app.command()
@@ -204,6 +226,10 @@ def _say(text: str) -> None:
 def _check_kernel(name: str | None) -> str | None:
     from parcast.errors import FileError
 
+    if name == "dgemm":
+        return "parcast_mpi.measuring.kernels:product"
     if name is not None and not all(name.partition(":")):
-        raise FileError(f"--kernel {name!r}: write MODULE:FUNCTION, such as mykernels:solve")
+        raise FileError(
+            f"--kernel {name!r}: write dgemm, or MODULE:FUNCTION such as mykernels:solve"
+        )
     return name

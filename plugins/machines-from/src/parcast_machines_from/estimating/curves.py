@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import attrs
 import numpy as np
 
+from parcast.quantities import Line, fit_line
 from parcast_machines_from.records import Series, Value
 
 #: The mean range of samples of a normal law in standard deviations, by their number.
@@ -59,6 +60,14 @@ class Curve:
         return math.exp(float(np.interp(math.log(size + 1), sizes, values)))
 
 
+def line_through(points: Sequence[Point], least: float) -> Line:
+    """Return the line through points, with ``least`` seconds a byte or more."""
+    sizes, times, spreads = (
+        np.array([getattr(point, name) for point in points]) for name in ("size", "value", "spread")
+    )
+    return fit_line(sizes, times, spreads, least)
+
+
 def curve_of(series: Sequence[Series]) -> Curve | None:
     """Return the medians of all series by size; None where there are none."""
     by_size: dict[float, list[tuple[Value, Series]]] = {}
@@ -76,7 +85,7 @@ def curve_of(series: Sequence[Series]) -> Curve | None:
 def _point(size: float, values: Sequence[tuple[Value, Series]]) -> Point:
     numbers = [value.value for value, _ in values]
     middle = float(np.median(numbers))
-    spreads = [_spread(value) for value, _ in values]
+    spreads = [spread_of(value) for value, _ in values]
     if len(numbers) > 1:
         spreads.append(float(np.std(numbers, ddof=1)) / middle)
     where = tuple(f"{item.where.rpartition(':')[0]}:{value.line}" for value, item in values)
@@ -84,13 +93,13 @@ def _point(size: float, values: Sequence[tuple[Value, Series]]) -> Point:
     return Point(size, middle, max(LEAST_SPREAD, *spreads), repeats, where)
 
 
-def _spread(value: Value) -> float:
+def spread_of(value: Value) -> float:
     """Return the standard deviation relative to a value that its least and largest repeat tell."""
-    if value.low is None or value.high is None or value.repeats < 2:
+    if not value.low or value.high is None or value.repeats < 2:
         return 0.0
     counts, ranges = zip(*_RANGES.items(), strict=True)
     expected = float(np.interp(math.log(value.repeats), np.log(counts), ranges))
-    return (value.high - value.low) / value.value / expected
+    return math.log(value.high / value.low) / expected
 
 
 def contradictions(series: Sequence[Series]) -> Iterator[str]:
@@ -119,7 +128,7 @@ def _contradiction(first: Series, second: Series) -> tuple[float, str]:
         if opposite is None:
             continue
         ratio = abs(math.log(opposite.value / value.value))
-        allowed = 2 * math.hypot(*(_spread(item) or 0.075 for item in (value, opposite)))
+        allowed = 2 * math.hypot(*(spread_of(item) or 0.075 for item in (value, opposite)))
         if ratio > allowed and ratio > worst:
             worst = ratio
             of = f" of {value.size:.0f} bytes" if value.size else ""

@@ -8,14 +8,16 @@ from typing import Any
 
 import attrs
 
-from parcast_machines_from.estimating.curves import Curve, curve_of
+from parcast_machines_from.estimating.curves import Curve, curve_of, line_through
 from parcast_machines_from.estimating.numbers import Stated, quantity, size_text
 from parcast_machines_from.estimating.pairs import PairEstimate, Piece, estimate_pair
-from parcast_machines_from.estimating.segments import fit_line
-from parcast_machines_from.records import Series, only_of
+from parcast_machines_from.records import FIRST, Series, only_of
 
 #: A rise of a message's time by so much of it, and so many seconds, is where the protocol changes.
 _JUMP, _LEAST_JUMP = 0.15, 0.5e-6
+
+#: Several pairs have more than one where it is by this factor.
+_MORE = 1.05
 
 _EAGER = (1024.0, float(1 << 20))  #: where eager limits are
 
@@ -41,7 +43,7 @@ def network_part(series: Sequence[Series], sizes: Mapping[str, int]) -> NetworkP
     """
     far = [item for item in only_of(series, "latency") if not item.within]
     windows = [item for item in only_of(series, "bandwidth") if not item.within]
-    notes: list[str] = []
+    notes = [*_unplaced(series)]
     pingpong, rates = curve_of(far), curve_of(windows)
     numbers: list[Stated] = []
     missing: list[str] = []
@@ -55,8 +57,63 @@ def network_part(series: Sequence[Series], sizes: Mapping[str, int]) -> NetworkP
         numbers += _pair_numbers(pair, rates)
     if pingpong is not None and rates is None:
         missing.append("network.overhead and port_bandwidth: a window of messages (osu_bw)")
+    numbers += _saturation(series)
+    notes += _more_of_many(series, pair)
     numbers += _levels(series, sizes, pair, missing)
     return NetworkPart(tuple(numbers), tuple(missing), tuple(notes))
+
+
+def _unplaced(series: Sequence[Series]) -> Iterator[str]:
+    """Name ping-pongs that may have been on one node or on two."""
+    names = [item.where for item in only_of(series, "latency") if item.within == FIRST]
+    if names:
+        yield (
+            f"{', '.join(names)}: a ping-pong between the first two of many processes, on one node "
+            "unless they were placed apart; left out: --within node=FILE or --within network=FILE "
+            "says which"
+        )
+
+
+def _saturation(series: Sequence[Series]) -> Iterator[Stated]:
+    """Yield the most that all processes, or pairs on more than two nodes, carry together."""
+    totals = [
+        (value.value, item, value.line)
+        for item in series
+        if item.benchmark == "saturation" or _is_wide(item)
+        for value in item.values
+    ]
+    if totals:
+        total, item, line = max(totals, key=lambda entry: entry[0])
+        who = f"{item.pairs} pairs" if item.pairs else f"{item.processes} processes"
+        source = f"measured: {item.tool}, {_at(item, line)}, {who} at once"
+        yield Stated("network.saturation", quantity(total, "B/s"), source)
+
+
+def _is_wide(item: Series) -> bool:
+    return item.benchmark == "pairs" and not item.within and (item.nodes or 0) > 2
+
+
+def _more_of_many(series: Sequence[Series], pair: PairEstimate | None) -> Iterator[str]:
+    """Say where several pairs of two nodes have more together than the port of one pair."""
+    totals = [
+        (value.value, item, value.line)
+        for item in only_of(series, "pairs")
+        if not item.within and not _is_wide(item) and (item.pairs or 0) > 1
+        for value in item.values
+    ]
+    if not totals or pair is None or pair.port_bandwidth is None:
+        return
+    total, item, line = max(totals, key=lambda entry: entry[0])
+    if total > _MORE * pair.port_bandwidth:
+        yield (
+            f"{item.pairs} pairs have {total / 1e9:.4g} GB/s together ({_at(item, line)}), and a "
+            f"window of one pair {pair.port_bandwidth / 1e9:.4g}: a port carries more than one "
+            "process fills; network.port_bandwidth is that of one"
+        )
+
+
+def _at(item: Series, line: int) -> str:
+    return f"{item.where.rpartition(':')[0]}:{line}"
 
 
 def _pair_numbers(pair: PairEstimate, rates: Curve | None) -> Iterator[Stated]:
@@ -146,7 +203,7 @@ def _levels(
     pair: PairEstimate | None,
     missing: list[str],
 ) -> Iterator[Stated]:
-    near = [item for item in only_of(series, "latency") if item.within]
+    near = [item for item in only_of(series, "latency") if item.within not in {"", FIRST}]
     names = dict.fromkeys(item.within for item in near)
     entries: list[tuple[int, dict[str, Any]]] = []
     sources = []
@@ -160,7 +217,7 @@ def _levels(
             )
             continue
         overhead = (pair.pieces[0].overhead if pair else None) or 0.0
-        line = fit_line(curve.points, 1e-15)
+        line = line_through(curve.points, 1e-15)
         startup = max(0.0, line.startup - 2 * overhead)
         entry: dict[str, Any] = {"name": name, "size": sizes[name]}
         spread = max(line.error, 0.01)

@@ -76,7 +76,8 @@ def _rate(series: Sequence[Series], cores: int | None) -> Iterator[Stated]:
             middle = float(np.median([rate for rate, _, _ in rates]))
             _, item, count = rates[0]
             origin = "measured" if item.processes else "assumed"
-            workers = f"{count} processes" if item.processes else f"all {count} cores"
+            counted = "one process" if count == 1 else f"{count} processes"
+            workers = counted if item.processes else f"all {count} cores"
             what = ", its messages included" if benchmark == "hpl" else ""
             source = f"{origin}: {item.tool}, {item.where}, of {workers}{what}"
             yield Stated("processor.rate", quantity(middle, "FLOP/s"), source)

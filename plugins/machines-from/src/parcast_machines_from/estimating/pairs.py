@@ -16,8 +16,8 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from parcast_machines_from.estimating.curves import Curve
-from parcast_machines_from.estimating.segments import Line, cut, fit_line, memoized
+from parcast.quantities import Line, cut, memoized
+from parcast_machines_from.estimating.curves import Curve, line_through
 
 #: The answer to a window has so many bytes.
 _ANSWER = 4.0
@@ -77,7 +77,7 @@ def estimate_pair(pingpong: Curve, windows: Curve | None, window: int) -> PairEs
     spreads = {} if windows is None else {point.size: point.spread for point in windows.points}
 
     def cost(start: int, stop: int) -> float:
-        line = fit_line(points[start:stop], min(least_slope, _steepest(pingpong, stop)))
+        line = line_through(points[start:stop], min(least_slope, _steepest(pingpong, stop)))
         rates = [
             (drained[point.size], spreads[point.size])
             for point in points[start:stop]
@@ -144,7 +144,7 @@ def _piece(
     before = below[-1] if below else None
     points = pingpong.points[start:stop]
     slope = min(1 / port, _steepest(pingpong, stop)) if port else 0.0
-    line = fit_line(points, slope)
+    line = line_through(points, slope)
     low, high = points[0].size, points[-1].size
     least = 0.0 if before is None else low
     sizes = [size for size in drained if low <= size <= high or (before is None and size <= high)]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 from parcast_machines_from.readers.launch import before
-from parcast_machines_from.records import Lines, Reading, Series, Value, number, sections
+from parcast_machines_from.records import FIRST, Lines, Reading, Series, Value, number, sections
 
 _TITLE = re.compile(r"^\s*# Benchmarking:?\s+(\S+)\s*$")
 _SUITE = re.compile(r"Intel ?\(R\) MPI Benchmarks? (?:Suite )?(?:V)?([\d.]+)?")
 _PROCESSES = re.compile(r"#\s*#processes\s*=\s*(\d+)")
+
+_WAITING = re.compile(r"#\s*\(\s*\d+ additional process(?:es)? waiting")
 
 _BENCHMARKS = {
     "pingpong": "latency",
@@ -82,6 +84,10 @@ def _section(lines: Lines, start: int, stop: int, name: str, tool: str) -> Readi
     if not values:
         return Reading(notes=(*notes, f"{where}: IMB's {name} has no rows; left out"))
     launch = before(lines, start)
+    within = ""
+    if benchmark == "latency":
+        others = any(_WAITING.search(text) for text in lines.lines[start - 1 : stop - 1])
+        within = "node" if launch.nodes == 1 else FIRST if others else ""
     series = Series(
         benchmark,
         "B/s" if benchmark == "pairs" else "s",
@@ -92,6 +98,7 @@ def _section(lines: Lines, start: int, stop: int, name: str, tool: str) -> Readi
         nodes=launch.nodes if processes in {None, launch.processes} else None,
         pairs=(processes or 2) // 2 if benchmark == "pairs" else None,
         window=64 if benchmark == "pairs" else None,
+        within=within,
     )
     return Reading((series,), notes=tuple(notes))
 

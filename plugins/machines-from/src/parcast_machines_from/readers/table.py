@@ -1,4 +1,4 @@
-"""Tables of medians, one row a benchmark and size, as studies publish them (CSV)."""
+"""Tables of medians by benchmark and size, as studies and ``mpi measure`` write them (CSV)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,21 @@ _BENCHMARKS: dict[str, tuple[str, Quantity]] = {
     "stream_triad_one_process": ("triad-core", "B/s"),
     "stream_triad_per_gpu": ("triad", "B/s"),
 }
-_SCALES = {"us": 1e-6, "s": 1.0, "MB/s": 1e6, "GB/s": 1e9}
+_SCALES: dict[str, tuple[Quantity, float]] = {
+    "us": ("s", 1e-6),
+    "s": ("s", 1.0),
+    "B/s": ("B/s", 1.0),
+    "MB/s": ("B/s", 1e6),
+    "GB/s": ("B/s", 1e9),
+    "FLOP/s": ("FLOP/s", 1.0),
+}
+
+#: What ``parcast mpi measure`` calls its benchmarks, as they are called here.
+_OWN = frozenset({
+    "latency", "bandwidth", "pairs", "sendrecv", "exchange", "allreduce", "reduce", "bcast",
+    "alltoall", "allgather", "barrier", "triad", "gemm", "write", "write-shared",
+})  # fmt: skip
+_OWN_METRIC = "mpi measure"
 
 #: What the end of a benchmark's name says of its buffers.
 _MEMORY = {"_hh": "host", "_dd": "device"}
@@ -54,6 +68,8 @@ def _benchmark(row: Mapping[str, str]) -> tuple[str, Quantity, str] | None:
     for ending, kind in _MEMORY.items():
         if name.lower().endswith(ending):
             name, memory = name[: -len(ending)], kind
+    if row["metric"] == _OWN_METRIC and name in _OWN and row["unit"] in _SCALES:
+        return name, _SCALES[row["unit"]][0], "host"
     if name not in _BENCHMARKS:
         return None
     return (*_BENCHMARKS[name], memory or ("device" if name.endswith("per_gpu") else "host"))
@@ -62,7 +78,7 @@ def _benchmark(row: Mapping[str, str]) -> tuple[str, Quantity, str] | None:
 def _value(lines: Lines, line: int, row: Mapping[str, str]) -> Value:
     if row["unit"] not in _SCALES:
         raise lines.wrong(line, f"unit is {row['unit']!r}; use {', '.join(_SCALES)}")
-    scale = _SCALES[row["unit"]]
+    scale = _SCALES[row["unit"]][1]
     texts = {name: row.get(name) or row["median"] for name in ("median", "min", "max")}
     median, low, high = (number(lines, line, text, name) * scale for name, text in texts.items())
     size = number(lines, line, row["message_bytes"] or "0", "message_bytes")
@@ -83,15 +99,19 @@ def _series(
     count = int(processes) if processes.isdigit() else None
     if count is None and per_node.isdigit():
         count = nodes * int(per_node)
+    own = row["metric"] == _OWN_METRIC
+    window = row.get("window") or ""
     return Series(
         benchmark[0],
         benchmark[1],
         tuple(sorted((value for value, _ in group), key=lambda value: value.size)),
         lines.path,
-        "OSU" if row["application"].startswith("osu") else "STREAM",
-        processes=2 if pair else None if benchmark[0].startswith("triad") else count,
+        _OWN_METRIC if own else "OSU" if row["application"].startswith("osu") else "STREAM",
+        processes=2 if pair else None if row["application"].startswith("stream") else count,
         nodes=nodes,
-        window=64 if benchmark[0] == "bandwidth" else None,
+        pairs=(count or 2) // 2 if benchmark[0] == "pairs" else None,
+        window=int(window) if window.isdigit() else 64 if benchmark[0] == "bandwidth" else None,
         memory="device" if benchmark[2] == "device" else "host",
+        within=row.get("within") or "",
         system=key[0],
     )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast import SolveError
-from parcast.quantities import generator
+from parcast.quantities import cut, fit_line, generator, memoized
 from parcast_mpi.running.answer import median_interval
 
 Floats = NDArray[np.float64]
@@ -100,6 +100,58 @@ def _fit(n: Floats, t: Floats) -> tuple[float, float]:
     d, e = float(constant.sum()), float(linear.sum())
     intercept, slope = (d * c - e * b) / (a * c - b * b), (a * e - b * d) / (a * c - b * b)
     return (intercept, slope) if intercept >= 0 else (0.0, e / c)
+
+
+@attrs.frozen
+class Piece:
+    """A line that holds for messages of at least so many bytes."""
+
+    least: int
+    startup: Estimate
+    per_byte: Estimate
+    worst: float  #: the largest relative error at a size
+
+
+def pieces(
+    sizes: Sequence[int], times: Any, least: float = 0.0, seed: int = 0
+) -> tuple[Piece, ...]:
+    """Return the lines that times by size are made of, with the change points between them.
+
+    Parameters
+    ----------
+    sizes
+        Bytes, rising.
+    times
+        Seconds, a row for each round and a column for each size.
+    least
+        The least time for each byte.
+    seed
+        Of the rounds that are drawn again (bootstrap) for the spread.
+    """
+    n, rounds = np.asarray(sizes, float), np.asarray(times, float)
+    medians = np.median(rounds, axis=0)
+    spreads = np.array([of_samples(column).spread for column in rounds.T]) / medians
+
+    def fit(start: int, stop: int, of: Floats = medians) -> tuple[float, float, float]:
+        line = fit_line(n[start:stop], of[start:stop], spreads[start:stop], least)
+        return line.startup, line.per_byte, line.squares
+
+    rows = generator(seed, 0, "pieces").integers(0, len(rounds), (_DRAWS, len(rounds)))
+    drawn = np.median(rounds[rows], axis=1)
+    lines = []
+    for start, stop in cut(len(n), memoized(lambda start, stop: fit(start, stop)[2])):
+        startup, per_byte, _ = fit(start, stop)
+        spread = np.std([fit(start, stop, again)[:2] for again in drawn], axis=0)
+        errors = np.abs((startup + per_byte * n[start:stop]) / medians[start:stop] - 1)
+        lines.append(
+            Piece(
+                int(sizes[start]) if start else 0,
+                Estimate(startup, float(spread[0])),
+                Estimate(per_byte, float(spread[1])),
+                float(errors.max()),
+            )
+        )
+    return tuple(lines)
 
 
 @attrs.frozen

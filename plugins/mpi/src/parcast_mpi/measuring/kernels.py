@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.plugins import compile_kernel
+
+Floats = NDArray[np.float64]
 
 #: Operations of one element of `poly1`: ten multiplications and ten additions.
 POLY1_FLOPS = 20
@@ -13,8 +17,14 @@ POLY1_FLOPS = 20
 #: Bytes of memory traffic of one element of `scale`.
 SCALE_BYTES = 16
 
+#: Rows of the matrices of `product`.
+ROWS = 1024
 
-def _poly1(x: NDArray[np.float64], y: NDArray[np.float64], passes: int) -> None:
+#: Bytes of memory traffic of one element of `triad`: two read, one fetched and written.
+TRIAD_BYTES = 32
+
+
+def _poly1(x: Floats, y: Floats, passes: int) -> None:
     """Evaluate a polynomial of degree ten by Horner's rule, after POLY1 of the Genesis suite."""
     for _ in range(passes):
         for i in range(x.size):
@@ -31,11 +41,30 @@ def _poly1(x: NDArray[np.float64], y: NDArray[np.float64], passes: int) -> None:
             y[i] = p * v + 0.4
 
 
-def _scale(x: NDArray[np.float64], factor: float) -> None:
+def _scale(x: Floats, factor: float) -> None:
     """Read and write every element once."""
     for i in range(x.size):
         x[i] = factor * x[i]
 
 
+def _triad(a: Floats, b: Floats, c: Floats, factor: float) -> None:
+    """Write the sum of one vector and another times a factor, as STREAM does."""
+    for i in range(a.size):
+        a[i] = b[i] + factor * c[i]
+
+
+def product() -> float:
+    """Multiply two matrices of `ROWS` rows; return how many operations that takes."""
+    left, right, result = _matrices()
+    np.matmul(left, right, out=result)
+    return 2.0 * ROWS**3
+
+
+@cache
+def _matrices() -> Floats:
+    return np.full((3, ROWS, ROWS), 0.5)
+
+
 poly1 = compile_kernel(_poly1, "parcast-mpi")
 scale = compile_kernel(_scale, "parcast-mpi")
+triad = compile_kernel(_triad, "parcast-mpi")

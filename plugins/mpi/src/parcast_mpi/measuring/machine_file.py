@@ -13,11 +13,14 @@ from parcast_mpi.measuring.estimates import (
     LEAST_LOSS,
     Estimate,
     Floats,
+    Piece,
+    Startup,
     eager_limit,
     fixed_time_quantum,
     interruptions,
     line,
     of_samples,
+    pieces,
     split_startup,
     thin,
 )
@@ -27,6 +30,8 @@ from parcast_mpi.measuring.sampling import (
     LATE,
     QUANTUM,
     SIZES,
+    WINDOW,
+    WINDOW_SIZES,
 )
 
 #: The samples of each rank, by stage.
@@ -45,7 +50,7 @@ class Value:
 
     part: str
     key: str
-    value: str | float
+    value: str | float | list[dict[str, str]]
     source: str = ""
 
 
@@ -116,22 +121,70 @@ def _network(answers: Answers) -> Iterator[Value]:
     if split.scaled_down:
         calls += "; scaled down: both take longer than a whole message of the ping-pong"
     left = f"{pong}; less both overheads"
+    copying = _copying(first["windows"], fitted.bandwidth.value)
+    alone = Estimate(1.0, 0.0).over(fitted.bandwidth)
+    bandwidth = Estimate(1.0, 0.0).over(Estimate(alone.value - copying.value, alone.spread))
     yield Value("network", "startup", quantity(split.startup, "s"), left)
-    yield Value("network", "bandwidth", quantity(fitted.bandwidth, "B/s"), pong)
+    what = f"; less {quantity(copying, 's')} a byte of the sender's own" if copying.value else ""
+    yield Value("network", "bandwidth", quantity(bandwidth, "B/s"), pong + what)
     yield Value("network", "overhead", quantity(split.overhead, "s"), calls)
     receive = quantity(split.overhead_receive, "s")
     yield Value("network", "overhead_receive", receive, calls)
+    if copying.value:
+        source = f"{WINDOW} messages at once, {len(WINDOW_SIZES)} sizes, each byte of one more"
+        yield Value("network", "overhead_per_byte", _per_byte(copying), source)
+    yield _by_size(pieces(SIZES, halves, copying.value / _MOST_COPYING), split, copying.value)
     limit = eager_limit(EAGER_SIZES, first["eager limit"], LATE)
     if limit is not None:
         method = f"of {len(EAGER_SIZES)} sizes, the largest not to wait for a late receiver"
         yield Value("network", "eager_limit", f"{limit} B", method)
     total = of_samples(first["saturation"])
     source = f"all {len(answers)} at once, 1 MiB each way (COMMS3): {quantity(total, 'B/s')}"
-    if total.value >= fitted.bandwidth.value:
-        yield Value("network", "saturation", quantity(total, "B/s"), source)
-    else:
+    share = fitted.bandwidth.over(total)
+    if share.value > 1:
         source += ", less than one message alone has"
-        yield Value("network", "contention_level", 1.0, source)
+    yield Value("network", "contention_level", min(1.0, round(share.value, 4)), source)
+
+
+#: Of a long message's time for each byte, at most this part is the sender's own.
+_MOST_COPYING = 0.95
+
+
+def _copying(windows: Any, bandwidth: float) -> Estimate:
+    """Return the sender's own seconds for each byte: what a byte more costs a window of messages.
+
+    Parameters
+    ----------
+    windows
+        Seconds of each message, a row for each round and a column for each of `WINDOW_SIZES`.
+    bandwidth
+        Of one message alone, in bytes a second.
+    """
+    last = pieces(WINDOW_SIZES, windows)[-1].per_byte
+    most = _MOST_COPYING / bandwidth
+    return last if last.value <= most else Estimate(most, last.spread * most / last.value)
+
+
+def _by_size(lines: Sequence[Piece], split: Startup, copying: float) -> Value:
+    """Return the lines of the ping-pong by size, less what sender and receiver pay themselves."""
+    calls = split.overhead.value + split.overhead_receive.value
+    entries = []
+    for piece in lines:
+        startup = Estimate(max(0.0, piece.startup.value - calls), piece.startup.spread)
+        left = Estimate(max(piece.per_byte.value - copying, 1e-15), piece.per_byte.spread)
+        bandwidth = Estimate(1.0, 0.0).over(left)
+        entries.append({
+            "least": f"{piece.least} B",
+            "startup": quantity(startup, "s"),
+            "bandwidth": quantity(bandwidth, "B/s"),
+        })  # fmt: skip
+    worst = max(piece.worst for piece in lines)
+    source = f"the same ping-pong in {len(lines)} lines, off by {worst:.0%} at most"
+    return Value("network", "sizes", entries, source)
+
+
+def _per_byte(seconds: Estimate) -> str:
+    return f"{seconds.value * 1e9:.4g} +- {seconds.spread * 1e9:.2g} ns/B"
 
 
 def _storage(samples: Mapping[str, Any]) -> Iterator[Value]:

@@ -14,7 +14,7 @@ from parcast.cli import Progress
 from parcast_mpi import library
 from parcast_mpi.host import Load, identity, load, processor_name
 from parcast_mpi.jobs import Job, new_folder, new_job, run_python
-from parcast_mpi.measuring.sampling import Effort
+from parcast_mpi.measuring.sampling import BenchmarkEffort, Effort
 
 #: Shares of all cores that others may use while this host is measured.
 MOST_BUSY, MOST_STEAL = 0.10, 0.05
@@ -32,6 +32,7 @@ class MeasurementPlan:
     reference: Machine | None = None
     directory: str | None = None  #: where files are written and read
     anyway: bool = False  #: even if the host is too busy
+    by_size: bool = True  #: startup and bandwidth by size as well, where a solver follows them
     effort: Effort = Effort()
     parts: Container[str] | None = None  #: of machines that are known; None: all that is measured
 
@@ -65,9 +66,27 @@ def measure(plan: MeasurementPlan, tell: Progress = lambda *_: None) -> str:
     lines = [
         value
         for value in values(answers, plan.kernel)
-        if plan.parts is None or value.part in plan.parts
+        if (plan.parts is None or value.part in plan.parts)
+        and (plan.by_size or value.key != "sizes")
     ]
     return file_text(plan.name, _summary(mpi, cores), lines, _host(plan, watched, answers))
+
+
+def benchmarks(plan: MeasurementPlan, effort: BenchmarkEffort | None = None) -> str:
+    """Return the table of benchmarks of this host, which no number of its file is from.
+
+    Raises
+    ------
+    SolveError
+        If a rank dies.
+    """
+    from parcast_mpi.measuring.table import table_text
+
+    cores = os.cpu_count() or 1
+    with new_job() as job, new_folder(plan.directory) as folder:
+        job.tell({"directory": folder, "effort": attrs.asdict(effort or BenchmarkEffort())})
+        answers = run_python(library.find(), job, cores, "parcast_mpi.measuring.benchmarks", _LIMIT)
+    return table_text(answers[0], cores)
 
 
 def too_busy(watched: Load | None) -> bool:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import attrs
 
-#: Sizes of the ping-pong, of the search for the eager limit, and of files; bytes.
-SIZES = (0, 8, 64, 512, 4096, 16384, 65536, 262144, 1 << 20, 1 << 22)
+#: Sizes of the ping-pong, of windows of messages, of the search for the eager limit, and of files;
+#: bytes.
+SIZES = (0, *(1 << k for k in range(3, 23)))
+WINDOW_SIZES = tuple(1 << k for k in range(3, 21))
 EAGER_SIZES = tuple(1 << k for k in range(8, 23))
 FILE_SIZES = (4096, 65536, 1 << 20, 1 << 22, 1 << 24, 1 << 26)
+
+#: Messages that are on their way at once.
+WINDOW = 64
+
+#: Sizes of the benchmarks that check a file.
+BENCHMARK_SIZES = tuple(8 << k for k in range(0, 18, 2))
 
 #: Seconds by which a receiver is late, and of a quantum of noise.
 LATE, QUANTUM = 5e-3, 1e-3
@@ -22,3 +30,11 @@ class Effort:
     quanta: int = 4000
     seconds: float = 0.05  #: of a computation
     passes_between: int = 10_000  #: of POLY1 between two accesses of a file
+
+
+@attrs.frozen(kw_only=True)
+class BenchmarkEffort:
+    """How often to run each benchmark."""
+
+    rounds: int = 11
+    seconds: float = 2e-3  #: of a benchmark and size in a round

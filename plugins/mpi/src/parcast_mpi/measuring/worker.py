@@ -18,7 +18,16 @@ from mpi4py import MPI
 
 from parcast_mpi.jobs import Job
 from parcast_mpi.measuring import kernels
-from parcast_mpi.measuring.sampling import EAGER_SIZES, FILE_SIZES, LATE, QUANTUM, SIZES, Effort
+from parcast_mpi.measuring.sampling import (
+    EAGER_SIZES,
+    FILE_SIZES,
+    LATE,
+    QUANTUM,
+    SIZES,
+    WINDOW,
+    WINDOW_SIZES,
+    Effort,
+)
 from parcast_mpi.running.files import Files
 from parcast_mpi.running.kernel import ELEMENTS
 
@@ -120,6 +129,27 @@ def ping_pong(effort: Effort) -> dict[str, Any]:
                 short += halves
         rows.append(row)
     return {"halves": rows[1:], "short": short}  # the first round warms up
+
+
+def windows(effort: Effort) -> list[list[float]]:
+    """Return seconds of each message of a window: rounds over `WINDOW_SIZES`."""
+    if WORLD.rank > 1:
+        return []
+    buffer, answer = np.zeros(max(WINDOW_SIZES), np.uint8), [np.zeros(4, np.uint8), 4, MPI.BYTE]
+    rows = []
+    for _ in range(effort.rounds + 1):
+        row = []
+        for size in WINDOW_SIZES:
+            message, start = [buffer, size, MPI.BYTE], clock()
+            if WORLD.rank == 0:
+                MPI.Request.Waitall([WORLD.Isend(message, 1) for _ in range(WINDOW)])
+                WORLD.Recv(answer, 1)
+            else:
+                MPI.Request.Waitall([WORLD.Irecv(message, 0) for _ in range(WINDOW)])
+                WORLD.Send(answer, 0)
+            row.append((clock() - start) / WINDOW)
+        rows.append(row)
+    return rows[1:]
 
 
 def calls(effort: Effort) -> dict[str, list[float]]:
@@ -236,6 +266,7 @@ def stages(request: dict[str, Any]) -> dict[str, Callable[[], Any]]:
     if WORLD.size > 1:
         by_name |= {
             "messages": lambda: ping_pong(effort),
+            "windows": lambda: windows(effort),
             "calls": lambda: calls(effort),
             "eager limit": late_receiver,
             "saturation": lambda: exchange(effort),

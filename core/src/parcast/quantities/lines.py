@@ -1,4 +1,4 @@
-"""Change points: a curve cut into pieces, each a startup and a time for each byte.
+"""Times by size: lines through them, and change points between lines.
 
 The pieces are those with the least sum of squared errors, in spreads, plus a price for each piece
 (Bayesian information criterion), found by dynamic programming over all ways to cut.
@@ -7,14 +7,12 @@ The pieces are those with the least sum of squared errors, in spreads, plus a pr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
-
-from parcast_machines_from.estimating.curves import Point
 
 Floats = NDArray[np.float64]
 
@@ -39,20 +37,22 @@ class Line:
         return self.startup + size * self.per_byte
 
 
-def fit_line(points: Sequence[Point], least: float) -> Line:
+def fit_line(sizes: Floats, times: Floats, spreads: Floats, least: float = 0.0) -> Line:
     """Return the line with the least squared relative errors.
 
     Parameters
     ----------
-    points
-        Sizes in bytes and times in seconds.
+    sizes
+        Bytes.
+    times
+        Seconds.
+    spreads
+        Standard deviations of the times relative to them; less than 2 % counts as 2 %.
     least
         The least time for each byte; neither it nor the startup is below 0.
     """
-    sizes = np.array([point.size for point in points])
-    times = np.array([point.value for point in points])
-    weights = 1 / (times * np.array([max(point.spread, _LEAST_ERROR) for point in points]))
-    candidates = [_free(sizes, times, weights)] if len(points) > 1 else []
+    weights = 1 / (times * np.maximum(spreads, _LEAST_ERROR))
+    candidates = [_free(sizes, times, weights)] if len(sizes) > 1 else []
     startup = float(np.sum(weights**2 * (times - least * sizes)) / np.sum(weights**2))
     candidates.append((max(0.0, startup), least))
     if np.any(sizes > 0):
