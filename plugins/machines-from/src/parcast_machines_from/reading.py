@@ -14,14 +14,15 @@ from parcast_machines_from.records import Lines, Reading, read_lines
 #: Readers by module; each says by an empty reading that a file is none of its outputs.
 READERS = (
     "osu", "imb", "nccl", "stream", "linpack", "roofline", "storage", "nodes", "devices",
-    "measured", "table",
+    "measured", "table", "products",
 )  # fmt: skip
 
 #: What is read, in words.
 KNOWN = (
     "OSU, IMB, NCCL tests, STREAM, BabelStream, HPL, HPCG, mixbench, ERT, mt-dgemm, IOR, mdtest, "
     "fio (JSON), lstopo (XML), scontrol show node, topology.conf, numactl -H, lscpu, ibstat, "
-    "nvidia-smi topo -m and nvlink -s, parcast mpi measure, and tables of medians"
+    "nvidia-smi topo -m and nvlink -s, parcast mpi measure, tables of medians, and of matrix "
+    "products by shape (m, n, k)"
 )
 
 
