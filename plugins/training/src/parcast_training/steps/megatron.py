@@ -196,8 +196,12 @@ def arguments(job: Job) -> list[str]:
     Raises
     ------
     UnsupportedError
-        If its schedule is none that Megatron-LM has.
+        If its schedule is none that Megatron-LM has, or it has adapters.
     """
+    if job.lora:
+        raise UnsupportedError(
+            "Megatron-LM has no arguments for adapters (LoRA); leave out -o or --set lora=0"
+        )
     if job.schedule == "zero-bubble":
         raise UnsupportedError(
             "Megatron-LM has no schedule 'zero-bubble'; plan with --set schedule=1f1b"
