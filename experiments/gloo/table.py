@@ -3,7 +3,8 @@
     python table.py PYTHON FOLDER [--steps 100] [--repeats 2] -o runs.md
 
 PYTHON has PyTorch; traces go to FOLDER. Each run with delays follows one without, which is all that
-its prediction sees. Where the host allows it ranks go before other processes (nice -20).
+its prediction sees. Ranks go before all other processes of the host (chrt, as root), and sleep while
+they are delayed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ EVERY = 2
 TEXT = """# A delayed rank, measured, traced and predicted
 
 Written by `experiments/gloo/table.py` with PyTorch {torch}: two ranks of this host, {steps} steps each, of which every
-second one is delayed on one rank. A row is a pair of runs, one without delays and one with them.
+second one is delayed on one rank. A row is a pair of runs, one without delays and one with them. Ranks go before all
+other processes of the host (`chrt -f`), which is busy, and sleep while they are delayed.
 
 - **measured** is the sum of rank 0's steps by its own clock, with and without delays;
 - **traced** is the run as parcast has it from the traces of both ranks alone, whose clocks are each rank's own;
@@ -83,7 +85,7 @@ class Pair:
 
 def train(python: str, folder: Path, options: list[str]) -> list[float]:
     """Run `train.py`, and return the seconds of rank 0's steps."""
-    first = ["nice", "-n", "-20"] if os.geteuid() == 0 else []
+    first = ["chrt", "-f", "20"] if os.geteuid() == 0 else []
     line = [*first, python, str(TRAIN), str(folder), *options]
     subprocess.run(line, check=True, capture_output=True)  # noqa: S603
     with folder.with_name(f"{folder.name}-steps.csv").open(encoding="utf-8") as rows:
@@ -133,7 +135,7 @@ def pair(python: str, folder: Path, steps: int, *, ddp: bool, delay: float, slow
 
 def pairs(python: str, folder: Path, steps: int, repeats: int) -> Iterator[Pair]:
     """Yield all pairs, the longest delays first."""
-    for delay in (0.1, 0.05, 0.02):
+    for delay in (0.1, 0.05, 0.02, 0.005):
         for ddp in (False, True):
             for slow in (0, 1):
                 for repeat in range(repeats):

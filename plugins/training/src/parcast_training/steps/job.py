@@ -117,8 +117,8 @@ class Job:
         """Widths into and out of the matrices of a layer that have adapters."""
         if not self.lora:
             return ()
-        attention = ((self.hidden, self.query_width + 2 * self.kv_width),)
-        attention += ((self.query_width, self.hidden),)
+        projections = self.query_width + 2 * self.kv_width
+        attention = ((self.hidden, projections), (self.query_width, self.hidden))
         if self.lora_on == "attention":
             return attention
         ffn = self.ffn_width
