@@ -4,7 +4,7 @@
 
 Needs PyTorch, which parcast does not. Each rank writes FOLDER/rank-N.json, a trace of Kineto, and
 rank 0 FOLDER-steps.csv: the seconds of the steps by a clock of its own. ``--delay`` is how long the
-slow rank computes nothing of use before the forward pass of every so many steps. With ``--ddp``
+slow rank sleeps before the forward pass of every so many steps. With ``--ddp``
 gradients are summed by DistributedDataParallel, in buckets beside the backward pass; else by hand
 after it.
 """
@@ -44,9 +44,7 @@ def train(rank: int, options: argparse.Namespace, folder: Path) -> None:
 
     def step(number: int) -> None:
         if rank == options.slow and number % options.every == 0 and options.delay:
-            until = time.perf_counter() + options.delay
-            while time.perf_counter() < until:
-                pass
+            time.sleep(options.delay)
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(wrapped(inputs), labels)
         loss.backward()

@@ -90,6 +90,8 @@ def random_job(draw: random.Random) -> tuple[dict[str, Any], int]:
         "overlap_parameters": draw.choice([True, False]),
         "overlap_tensor": draw.choice([True, False]),
         "checkpoint_every": draw.choice([0, 0, 1, 100]),
+        "lora": draw.choice([0, 0, 8]),
+        "lora_on": draw.choice(["attention", "all"]) if experts == 1 else "attention",
     }
     return data, pp * tp * cp * dp
 

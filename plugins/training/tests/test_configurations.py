@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import random
 
+import attrs
 import pytest
 
 from parcast import InvalidPointError, Registry
 from parcast.errors import FileError
+from parcast.files import workload_from_data
+from parcast.testing import seeds
+from parcast_training.steps.files import KIND
+from parcast_training.steps.megatron import arguments
 from parcast_training.steps.nearest import layout_or_nearest
+
+from .random_jobs import random_job
 
 TITAN = """
 [model]
@@ -158,6 +166,29 @@ def test_scripts_of_other_models_are_refused(tmp_path, old, new, sentence):
 def test_products_are_in_32_bits_unless_a_script_says_otherwise(tmp_path, words, precision):
     script = SCRIPT.replace("--grad-reduce", f"{words} --grad-reduce")
     assert read(tmp_path, "pretrain.sh", script).precision == precision
+
+
+@pytest.mark.parametrize("seed", seeds(6))
+def test_a_job_comes_back_from_its_arguments_of_megatron(tmp_path, seed):
+    draw = random.Random(seed)
+    data, _ = random_job(draw)
+    changes = {"schedule": "1f1b"} if data["schedule"] == "zero-bubble" else {}
+    data = {**data, **changes, "lora": 0, "gradients": draw.choice(["fp32", "16-bit"])}
+    job = workload_from_data(data, "job", {"training": KIND}).content
+    script = tmp_path / "job.sh"
+    script.write_text(" ".join(arguments(job)))
+    again = Registry().workload(script).content
+    unsaid = {  # by Megatron-LM or by what it does by itself
+        "name", "dp", "ffn", "checkpoint_every", "overlap_tensor", "lora_on",
+        *(("overlap_parameters",) if job.zero == 0 else ()),
+        *(("active",) if job.experts == 1 else ()),
+    }  # fmt: skip
+
+    def said(content):
+        return {key: v for key, v in attrs.asdict(content).items() if key not in unsaid}
+
+    assert said(again) == {**said(job), "kv_heads": None if job.kv_heads == 8 else job.kv_heads}
+    assert again.ffn_width == job.ffn_width
 
 
 def test_experts_have_a_width_of_their_own(tmp_path):

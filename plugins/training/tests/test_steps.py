@@ -8,7 +8,7 @@ import re
 import attrs
 import pytest
 
-from parcast import Query, Registry, UnsupportedError
+from parcast import InvalidPointError, Query, Registry, UnsupportedError
 from parcast.files import workload_from_data
 from parcast.model import WHOLE_NETWORK, Costs
 from parcast.model.accelerator import Accelerator, Rates
@@ -26,6 +26,7 @@ from parcast_training.steps.formula import algebra
 from parcast_training.steps.job import Job
 from parcast_training.steps.kernels import Kernel, layer_kernels, rounding, seconds
 from parcast_training.steps.layout import Layout, layout_of
+from parcast_training.steps.megatron import arguments
 from parcast_training.steps.memory import layer_activations, memory_of
 from parcast_training.steps.program import lower
 from parcast_training.steps.schedule import played
@@ -161,6 +162,76 @@ def test_what_zero_splits(zero):
     parts = (memory.optimizer / 12, memory.gradients / 4, memory.weights / 2)
     expected = [described.weights / (4 if zero >= least else 1) for least in (1, 2, 3)]
     assert parts == pytest.approx(expected)
+
+
+LORA = {"pp": 2, "tp": 4, "lora": 16, "kv_heads": 8, "gated": True, "ffn": 28672, "tied": False}
+
+
+def matrices(described: Job) -> list[tuple[int, int, bool]]:
+    """Return a layer's matrices on a rank, written out: what goes in, comes out, has an adapter."""
+    h, q, kv = described.hidden, 12288, 8 * 128
+    every = described.lora_on == "all"
+    return [
+        (h, (q + 2 * kv) // 4, True),
+        (q // 4, h, True),
+        (h, 2 * 28672 // 4, every),
+        (28672 // 4, h, every),
+    ]
+
+
+@pytest.mark.parametrize("on", ["attention", "all"])
+@pytest.mark.parametrize("zero", [0, 1, 2, 3])
+def test_adapters_alone_have_gradients_and_states(on, zero):
+    """Hu and others, LoRA (arXiv 2106.09685): a matrix to the rank and one from it beside each."""
+    described = read(**LORA, lora_on=on, zero=zero)
+    memory = memory_of(described, layout_of(described, 16))  # 2 ranks are data parallel
+    parts = matrices(described)
+    ends = 51200 * 12288 / 4
+    frozen = 48 * sum(before * after for before, after, _ in parts) + ends
+    trained = 48 * 16 * sum(before + after for before, after, adapted in parts if adapted)
+    sharing = [2 if zero >= least else 1 for least in (1, 2, 3)]
+    assert memory.optimizer == pytest.approx(12 * trained / sharing[0])
+    assert memory.gradients == pytest.approx(4 * trained / sharing[1])
+    assert memory.weights == pytest.approx(2 * (frozen + trained) / sharing[2])
+
+
+@pytest.mark.parametrize("on", ["attention", "all"])
+def test_frozen_products_have_no_gradients_of_weights(on):
+    described = read(**LORA, lora_on=on)
+    kernels = layer_kernels(described, layout_of(described, 16))
+    parts, tokens = matrices(described), 2048
+    frozen = sum(before * after for before, after, _ in parts)
+    adapters = 16 * sum(before + after for before, after, adapted in parts if adapted)
+
+    def flops(group):
+        return sum(kernel.flops for kernel in group if kernel.kind == "gemm")
+
+    assert flops(kernels.forward) == flops(kernels.inputs) == 2 * tokens * (frozen + adapters)
+    assert flops(kernels.weights) == 2 * tokens * adapters
+    whole = read(**{**LORA, "lora": 0})
+    assert described.trained == described.weights - whole.weights
+    activations = [layer_activations(job, layout_of(job, 16)) for job in (described, whole)]
+    between = 2 * 16 * len(described.adapted)
+    unkept = 2 * 12288 + 2 * 28672 / 4 if on == "attention" else 0  # inputs of the ffn's products
+    assert activations[0] == pytest.approx(activations[1] + between - unkept)
+
+
+def test_a_step_of_adapters_computes_less_and_reduces_next_to_nothing(registry):
+    whole, lora = (
+        registry.predict(
+            "gpt-22b", "a100-hdr", "training.step", p=16,
+            settings={"lora": rank, "layers": 8, "tp": 1, "sp": 0, "global_batch": 64, "zero": 1},
+        )
+        for rank in (0, 16)
+    )  # fmt: skip
+    assert 2 / 3 < lora.parts.compute / whole.parts.compute < 0.85  # adapters and scores besides
+    exposed = [step.details["seconds"]["gradients"] for step in (lora, whole)]
+    assert exposed[0] < 0.01 * exposed[1]
+    assert lora.details["mfu"] == pytest.approx(whole.details["mfu"], rel=0.15)
+    with pytest.raises(InvalidPointError, match="lora_on = 'all' has adapters beside 4 experts"):
+        layout_of(read(experts=4, lora=16, lora_on="all"), 64)
+    with pytest.raises(UnsupportedError, match="no arguments for adapters"):
+        arguments(read(lora=16))
 
 
 NOTHING = Hop(0.0, 0.0, 0.0)

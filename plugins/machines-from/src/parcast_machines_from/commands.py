@@ -48,6 +48,10 @@ def from_outputs(
         typer.Option(help="Cores of a level, such as node=96.", metavar="LEVEL=CORES"),
     ] = None,
     system: System = None,
+    on: Annotated[
+        str | None,
+        typer.Option(help="Whose numbers hold where no output says them.", metavar="MACHINE"),
+    ] = None,
     output: Annotated[Path | None, output_option("Write the machine's .toml file.")] = None,
 ) -> None:
     """Estimate a machine's numbers from outputs of benchmarks, each with its file and line."""
@@ -59,8 +63,9 @@ def from_outputs(
         check_file(output, "a machine", [".toml"])
     reading = _read(files, within, system)
     title = name or (output.stem if output is not None else "machine")
-    result = estimate(reading, title, _levels(level))
     registry: Registry = context.obj
+    others = None if on is None else registry.machine(on)
+    result = estimate(reading, title, _levels(level), others)
     result = with_collectives(registry, result, reading)
     registry.machine(result.data)  # what is written can be read
     for note in result.notes:
@@ -200,6 +205,7 @@ def _shown(value: object) -> str:
         return ", ".join(f"{name} {text}" for name, text in value.items())
     if not isinstance(value, list):
         return str(value)
-    first = "least" if "least" in value[0] else "name"
+    first = next(keys for keys in (("kind", "share"), ("least",), ("name",)) if keys[0] in value[0])
     counted = "1 entry" if len(value) == 1 else f"{len(value)} entries"
-    return f"{counted}: " + ", ".join(str(entry[first]) for entry in value)
+    entries = (" ".join(str(entry[key]) for key in first) for entry in value)
+    return f"{counted}: {', '.join(entries)}"

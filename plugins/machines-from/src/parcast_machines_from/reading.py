@@ -14,7 +14,7 @@ from parcast_machines_from.records import Lines, Reading, read_lines
 #: Readers by module; each says by an empty reading that a file is none of its outputs.
 READERS = (
     "osu", "imb", "nccl", "stream", "linpack", "roofline", "storage", "nodes", "devices",
-    "fabric", "parkbench", "measured", "table",
+    "fabric", "parkbench", "measured", "table", "products",
 )  # fmt: skip
 
 #: What is read, in words.
@@ -22,7 +22,7 @@ KNOWN = (
     "OSU, IMB, NCCL tests, STREAM, BabelStream, HPL, HPCG, mixbench, ERT, mt-dgemm, IOR, mdtest, "
     "fio (JSON), lstopo (XML), scontrol show node, topology.conf, numactl -H, lscpu, ibstat, "
     "ibnetdiscover, nvidia-smi topo -m and nvlink -s, tables of Parkbench's kernels, parcast mpi "
-    "measure, and tables of medians"
+    "measure, tables of medians, and of matrix products by shape (m, n, k)"
 )
 
 

@@ -26,12 +26,13 @@ FIRST = "first-of-many"
 class Value:
     """What was measured at one size, in base units."""
 
-    size: float  #: bytes of a message or an access; 0 where there is none
+    size: float  #: bytes of a message or an access, or operations; 0 where there is none
     value: float
     line: int
     low: float | None = None  #: the least of its repeats
     high: float | None = None  #: the largest of them
     repeats: int = 1  #: runs, not the repetitions that a benchmark averages
+    moved: float = 0.0  #: bytes that a matrix product of so many operations has to move
 
 
 @attrs.frozen

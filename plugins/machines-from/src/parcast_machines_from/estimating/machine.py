@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from parcast.files import table_text
+from parcast.model import Machine
 from parcast_machines_from.estimating.accelerator import accelerator_numbers
 from parcast_machines_from.estimating.agreement import MEASURED, against_host, disagreements
 from parcast_machines_from.estimating.network import network_part
@@ -24,12 +25,16 @@ class Estimate:
     numbers: tuple[Stated, ...]
     open: tuple[str, ...]
     notes: tuple[str, ...]
+    others: Machine | None = None  #: whose numbers hold where outputs say nothing
 
     @property
     def data(self) -> dict[str, Any]:
         """The machine as a file has it."""
         data: dict[str, Any] = {"name": self.name, "source": "outputs of benchmarks"}
         sources: dict[str, str] = {}
+        if self.others is not None:
+            data, sources = _without(self.others, [number.key for number in self.numbers])
+            data |= {"name": self.name, "source": f"outputs, else as {self.others.name}"}
         for number in self.numbers:
             part, _, key = number.key.partition(".")
             data.setdefault(part, {})[key] = number.value
@@ -45,7 +50,31 @@ class Estimate:
         return "\n".join([table_text(self.data).rstrip("\n"), *lines, ""])
 
 
-def estimate(reading: Reading, name: str, levels: Mapping[str, int]) -> Estimate:
+def _without(machine: Machine, keys: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return a machine's data and sources without what stands under some keys.
+
+    Shares of products by size count whole tiles, so that its multiprocessors do not count again.
+    """
+    if "accelerator.efficiency" in keys:
+        keys = (*keys, "accelerator.units")
+    data = {
+        part: dict(value) if isinstance(value, Mapping) else value
+        for part, value in machine.data.items()
+        if part not in {"summary", "group", "year"}
+    }
+    sources = dict(data.pop("sources", {}))
+    for key in keys:
+        part, _, name = key.partition(".")
+        data.get(part, {}).pop(name, None)
+        for known in list(sources):
+            if known == key or known.startswith((f"{key}.", f"{key}[")):
+                del sources[known]
+    return data, sources
+
+
+def estimate(
+    reading: Reading, name: str, levels: Mapping[str, int], others: Machine | None = None
+) -> Estimate:
     """Return the machine that outputs describe.
 
     Parameters
@@ -56,6 +85,8 @@ def estimate(reading: Reading, name: str, levels: Mapping[str, int]) -> Estimate
         What the machine is called.
     levels
         Processes of each level, as people say them.
+    others
+        A machine whose numbers hold where outputs say nothing.
     """
     facts = {fact.key: fact for fact in reversed(reading.facts)}
     sizes = {
@@ -68,7 +99,7 @@ def estimate(reading: Reading, name: str, levels: Mapping[str, int]) -> Estimate
     sizes.update(levels)
     node, missing = node_numbers(reading, sizes)
     network = network_part(reading.series, sizes)
-    accelerator, lacking = accelerator_numbers(reading)
+    accelerator, lacking = accelerator_numbers(reading, others.accelerator if others else None)
     numbers = (*node, *network.numbers, *accelerator)
     notes = (
         *reading.notes, *disagreements(reading), *network.notes, *against_host(numbers, reading),
@@ -77,7 +108,8 @@ def estimate(reading: Reading, name: str, levels: Mapping[str, int]) -> Estimate
     host = tuple(_measured(reading, {number.key for number in numbers}))
     keys = {number.key for number in host}
     left = [item for item in (*missing, *network.open) if _keys(item).isdisjoint(keys)]
-    return Estimate(name, (*numbers, *host), (*left, *lacking), notes)
+    missing = () if others is not None else (*left,)
+    return Estimate(name, (*numbers, *host), (*missing, *lacking), notes, others)
 
 
 def _measured(reading: Reading, determined: set[str]) -> Iterator[Stated]:

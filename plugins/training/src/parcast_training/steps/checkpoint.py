@@ -8,8 +8,8 @@ from parcast_training.steps.memory import state_bytes, weight_bytes
 
 
 def checkpoint_bytes(job: Job) -> float:
-    """Return the bytes of a checkpoint: each weight and its optimizer's states once."""
-    return job.weights * (weight_bytes(job) + state_bytes(job))
+    """Return the bytes of a checkpoint: each trained weight and its optimizer's states once."""
+    return job.trained * (weight_bytes(job) + state_bytes(job))
 
 
 def checkpoint_seconds(query: Query) -> float:

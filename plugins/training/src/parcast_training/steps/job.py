@@ -21,7 +21,7 @@ Flag = Annotated[int, Whole(0)]
 BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 2, "fp4": 2}
 
 #: Numbers of a job that may be 0.
-_MAY_BE_NONE = {"sp", "zero", "offload", "checkpoint_every"}
+_MAY_BE_NONE = {"sp", "zero", "offload", "checkpoint_every", "lora"}
 
 
 @attrs.frozen(kw_only=True)
@@ -39,6 +39,9 @@ class Job:
     tied: bool = True  #: the embedding's weights are those of the output layer
     experts: Count = 1  #: feed-forward parts of a layer
     active: Count = 1  #: experts that a token goes to
+    lora: Flag = 0  #: rank of adapters, which alone are trained; 0: all weights are
+    #: what has adapters: the matrices of attention, or those of the feed-forward part too
+    lora_on: Literal["attention", "all"] = "attention"
     sequence: Count  #: tokens of a sample
     #: of matrix products; norms and activations are in 16 bits
     precision: Literal["bf16", "fp16", "fp8", "fp4", "tf32", "fp32"] = "bf16"
@@ -110,21 +113,45 @@ class Job:
         return (self.ups + 1) * self.hidden * self.ffn_width
 
     @property
+    def adapted(self) -> tuple[tuple[int, int], ...]:
+        """Widths into and out of the matrices of a layer that have adapters."""
+        if not self.lora:
+            return ()
+        projections = self.query_width + 2 * self.kv_width
+        attention = ((self.hidden, projections), (self.query_width, self.hidden))
+        if self.lora_on == "attention":
+            return attention
+        ffn = self.ffn_width
+        return (*attention, (self.hidden, self.ups * ffn), (ffn, self.hidden))
+
+    @property
+    def adapter_weights(self) -> int:
+        """Weights of a layer's adapters: two matrices beside each that has them."""
+        return sum(self.lora * (before + after) for before, after in self.adapted)
+
+    @property
     def weights(self) -> int:
-        """Weights of the model, norms and biases left out."""
-        layer = self.attention_weights + self.experts * self.ffn_weights
+        """Weights of the model with its adapters, norms and biases left out."""
+        layer = self.attention_weights + self.experts * self.ffn_weights + self.adapter_weights
         return self.layers * layer + (1 if self.tied else 2) * self.vocabulary * self.hidden
+
+    @property
+    def trained(self) -> int:
+        """Weights that a step changes: all, or those of adapters."""
+        return self.layers * self.adapter_weights if self.lora else self.weights
 
     @property
     def model_flops(self) -> float:
         """Floating-point operations of a step's model, nothing recomputed, attention in full.
 
-        Three times those of the forward pass (arXiv 2205.05198, appendix A).
+        Three times those of the forward pass (arXiv 2205.05198, appendix A); of weights that are
+        not trained twice, as they have no gradients.
         """
         tokens = self.global_batch * self.sequence
         layer = 2 * (self.attention_weights + self.active * self.ffn_weights)
-        layer += 4 * self.sequence * self.query_width
-        return 3.0 * tokens * (self.layers * layer + 2 * self.hidden * self.vocabulary)
+        products = self.layers * layer + 2 * self.hidden * self.vocabulary
+        trained = 2 * self.adapter_weights + 4 * self.sequence * self.query_width
+        return tokens * ((2.0 if self.lora else 3.0) * products + 3.0 * self.layers * trained)
 
 
 def parameters_of(job: Job) -> dict[str, Any]:

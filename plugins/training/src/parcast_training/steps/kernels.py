@@ -9,7 +9,12 @@ from typing import Protocol
 
 from parcast_training.steps.job import BYTES, Job
 from parcast_training.steps.layout import Layout
-from parcast_training.steps.memory import embedding_weights, gradient_bytes, layer_weights
+from parcast_training.steps.memory import (
+    adapted,
+    gradient_bytes,
+    trained_ends,
+    trained_weights,
+)
 
 #: Bytes of an activation.
 _HALF = 2
@@ -86,21 +91,47 @@ def rounding(kernel: Kernel, units: int | None) -> float:
 
 
 def layer_kernels(job: Job, layout: Layout) -> LayerKernels:
-    """Return the kernels of a layer on one rank, for one microbatch."""
+    """Return the kernels of a layer on one rank, for one microbatch.
+
+    Frozen products have no gradients of weights; those of their adapters alone have some.
+    """
     tokens = job.micro_batch * job.sequence / layout.cp
     attention = _attention(job, layout, tokens)
+    adapters = _adapters(job, layout, tokens)
     products = _products(job, layout, tokens)
     streams = _memory_bound(job, layout, tokens)
     return LayerKernels(
-        forward=(*products, *attention, *streams),
+        forward=(*products, *adapters, *attention, *streams, *_sums(job, layout, tokens, 1)),
         scores=attention,
         inputs=(
-            *(_turned(kernel, "inputs") for kernel in products),
+            *(_turned(kernel, "inputs") for kernel in (*products, *adapters)),
             *(_gradient(kernel) for kernel in attention),
             *streams,
             *streams,
+            *_sums(job, layout, tokens, 0),
         ),
-        weights=tuple(_turned(kernel, "weights") for kernel in products),
+        weights=tuple(_turned(kernel, "weights") for kernel in adapters or products),
+    )
+
+
+def _adapters(job: Job, layout: Layout, tokens: float) -> tuple[Kernel, ...]:
+    """Return the two products of each adapter: to its rank, and from it."""
+    width = BYTES[job.precision]
+    return tuple(
+        kernel
+        for before, after in adapted(job, layout)
+        for kernel in (
+            _product("adapter down", tokens, before, job.lora, width),
+            _product("adapter up", tokens, job.lora, after, width),
+        )
+    )
+
+
+def _sums(job: Job, layout: Layout, tokens: float, side: int) -> tuple[Kernel, ...]:
+    """Return what adds an adapter's result, or its gradient of inputs, to the frozen product's."""
+    return tuple(
+        Kernel("adapter sum", 0, 3 * _HALF * tokens * widths[side], "pointwise")
+        for widths in adapted(job, layout)
     )
 
 
@@ -190,10 +221,10 @@ def head_kernels(job: Job, layout: Layout) -> tuple[tuple[Kernel, ...], tuple[Ke
 
 
 def updated_weights(job: Job, layout: Layout, stage: int) -> tuple[float, float]:
-    """Return the weights of a rank of a stage, and how many of them it updates."""
-    dense, expert = layer_weights(job, layout)
+    """Return the trained weights of a rank of a stage, and how many of them it updates."""
+    dense, expert = trained_weights(job, layout)
     layers, group = layout.chunks * layout.chunk_layers, layout.dp * layout.cp
-    shared = layers * dense + embedding_weights(job, layout, stage)
+    shared = layers * dense + trained_ends(job, layout, stage)
     weights = shared + layers * expert
     updated = shared / group + layers * expert / (group / job.ep) if job.zero else weights
     return weights, updated

@@ -88,6 +88,11 @@ def _divides(text: str, number: int, name: str, wanted: int) -> None:
 def _check_choices(job: Job) -> None:
     if job.active > job.experts:
         raise InvalidPointError(f"active = {job.active} of experts = {job.experts}; at most all")
+    if job.lora and job.lora_on == "all" and job.experts > 1:
+        raise InvalidPointError(
+            f"lora_on = 'all' has adapters beside {job.experts} experts, which is not modelled; "
+            "state lora_on = 'attention'"
+        )
     if job.zero > 3:
         raise InvalidPointError(f"zero = {job.zero}; 0 to 3")
     if job.offload > 1:

@@ -128,6 +128,8 @@ def job_of(path: Path, settings: Mapping[str, str]) -> Workload:
     """Return the job of named settings."""
     data: dict[str, Any] = {"name": path.stem, "kind": "training", "overlap_gradients": False}
     data["precision"] = next((_PRECISIONS[n] for n in _PRECISIONS if n in settings), "fp32")
+    dropouts = (settings.get(f"{of}-dropout", "0.1") for of in ("attention", "hidden"))
+    data["dropout"] = any(value not in {"0", "0.0"} for value in dropouts)  # 0.1 by default
     virtual: dict[str, int] = {}
     _check_alike(path, settings)
     for name, value in settings.items():
@@ -142,8 +144,8 @@ def job_of(path: Path, settings: Mapping[str, str]) -> Workload:
             data["zero"] = _sharding(path, value)
         elif name == "recompute-granularity":
             data["recompute"] = value
-        elif name in {"attention-dropout", "hidden-dropout"}:
-            data["dropout"] = data.get("dropout", False) or value not in {"0", "0.0"}
+        elif name == "attention-backend":
+            data["attention"] = "unfused" if value in {"unfused", "local"} else "flash"
         elif name in _PIECES:
             virtual[name] = _whole(path, argument, value)
     if "experts" in data and "moe-ffn-hidden-size" in settings:
@@ -196,8 +198,12 @@ def arguments(job: Job) -> list[str]:
     Raises
     ------
     UnsupportedError
-        If its schedule is none that Megatron-LM has.
+        If its schedule is none that Megatron-LM has, or it has adapters.
     """
+    if job.lora:
+        raise UnsupportedError(
+            "Megatron-LM has no arguments for adapters (LoRA); leave out -o or --set lora=0"
+        )
     if job.schedule == "zero-bubble":
         raise UnsupportedError(
             "Megatron-LM has no schedule 'zero-bubble'; plan with --set schedule=1f1b"
@@ -242,12 +248,14 @@ def arguments(job: Job) -> list[str]:
         "fp16": job.precision == "fp16",
         "sequence-parallel": bool(job.sp),
         "use-distributed-optimizer": job.zero >= 1,
+        "grad-reduce-in-bf16": job.gradients == "16-bit",
         "overlap-grad-reduce": job.overlap_gradients,
         "overlap-param-gather": job.overlap_parameters and job.zero >= 1,
         "optimizer-cpu-offload": bool(job.offload),
-        "use-flash-attn": job.attention == "flash",
     }
     lines += [f"--{name}" for name, on in flags.items() if on]
+    lines.append(f"--attention-backend {job.attention}")
+    lines += [f"--{of}-dropout {0.1 if job.dropout else 0.0}" for of in ("attention", "hidden")]
     if job.precision in _NARROW:
         lines.append(_NARROW[job.precision])
     return lines

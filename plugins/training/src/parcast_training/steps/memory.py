@@ -41,9 +41,36 @@ def layer_weights(job: Job, layout: Layout) -> tuple[float, float]:
 
     A model without experts has none of the second sort.
     """
-    dense = job.attention_weights / layout.tp
+    dense = job.attention_weights / layout.tp + adapter_weights(job, layout)
     parts = job.ffn_weights / layout.tp
     return (dense + parts, 0.0) if job.experts == 1 else (dense, job.experts / job.ep * parts)
+
+
+def adapted(job: Job, layout: Layout) -> tuple[tuple[float, float], ...]:
+    """Return the widths into and out of a rank's part of the matrices that have adapters.
+
+    The tensor-parallel group splits what comes out of the first of each part of a layer, and what
+    goes into the second; so it does with the adapters beside them.
+    """
+    return tuple(
+        (before, after / layout.tp) if number % 2 == 0 else (before / layout.tp, after)
+        for number, (before, after) in enumerate(job.adapted)
+    )
+
+
+def adapter_weights(job: Job, layout: Layout) -> float:
+    """Return the weights of a layer's adapters on a rank."""
+    return sum(job.lora * (before + after) for before, after in adapted(job, layout))
+
+
+def trained_weights(job: Job, layout: Layout) -> tuple[float, float]:
+    """Return which of a layer's weights on a rank have gradients: of all, and of its experts."""
+    return (adapter_weights(job, layout), 0.0) if job.lora else layer_weights(job, layout)
+
+
+def trained_ends(job: Job, layout: Layout, stage: int) -> float:
+    """Return which weights of embedding and output layer have gradients on a rank of a stage."""
+    return 0.0 if job.lora else embedding_weights(job, layout, stage)
 
 
 def embedding_weights(job: Job, layout: Layout, stage: int) -> float:
@@ -69,21 +96,21 @@ def weight_bytes(job: Job) -> int:
 
 
 def _of_stage(job: Job, layout: Layout, stage: int) -> Memory:
-    dense, expert = layer_weights(job, layout)
     layers = layout.chunks * layout.chunk_layers
-    shared = layers * dense + embedding_weights(job, layout, stage)
-    experts = layers * expert
     splits = layout.dp * layout.cp, layout.dp * layout.cp / job.ep
 
-    def bytes_of(width: int, least: int) -> float:
+    def bytes_of(width: int, least: int, layer: tuple[float, float], ends: float) -> float:
+        shared, experts = layers * layer[0] + ends, layers * layer[1]
         if job.zero < least:
             return width * (shared + experts)
         return width * (shared / splits[0] + experts / splits[1])
 
+    held = layer_weights(job, layout), embedding_weights(job, layout, stage)
+    trained = trained_weights(job, layout), trained_ends(job, layout, stage)
     return Memory(
-        weights=bytes_of(weight_bytes(job), 3),
-        gradients=bytes_of(gradient_bytes(job), 2),
-        optimizer=0.0 if job.offload else bytes_of(state_bytes(job), 1),
+        weights=bytes_of(weight_bytes(job), 3, *held),
+        gradients=bytes_of(gradient_bytes(job), 2, *trained),
+        optimizer=0.0 if job.offload else bytes_of(state_bytes(job), 1, *trained),
         activations=_activations(job, layout, stage),
     )
 
@@ -103,9 +130,12 @@ def layer_activations(job: Job, layout: Layout) -> float:
     split = layout.tp if job.sp else 1
     if job.recompute == "full":
         return 2 * h / split
-    whole = (8 + 2 * mask) * h / split  # inputs of two norms and of two parts; masks
-    ffn = 2 * (job.ups + 1) * job.ffn_width * job.active
+    # inputs of frozen products are not kept, since their weights have no gradients
+    frozen = 1 if job.lora and job.lora_on == "attention" else 0
+    whole = (8 - 2 * frozen + 2 * mask) * h / split  # inputs of two norms and of two parts; masks
+    ffn = 2 * (job.ups + 1 - frozen) * job.ffn_width * job.active
     parts = (2 * job.query_width * 2 + 4 * job.kv_width + ffn) / layout.tp
+    whole += 2 * job.lora * len(job.adapted)  # between the two matrices of an adapter
     scores = 0.0
     if job.attention == "unfused" and job.recompute == "none":
         scores = (2 + 3 * mask) * job.heads * job.sequence / layout.tp

@@ -24,10 +24,11 @@ from parcast_training.steps.kernels import (
 from parcast_training.steps.layering import is_hidden, layered, repeated
 from parcast_training.steps.layout import Layout
 from parcast_training.steps.memory import (
-    embedding_weights,
     gradient_bytes,
     layer_weights,
     state_bytes,
+    trained_ends,
+    trained_weights,
     weight_bytes,
 )
 from parcast_training.steps.segments import Hop, Hops, Repeat, Ring, Segment, Work, beside
@@ -142,7 +143,7 @@ class Passes:
         before: tuple[Segment, ...] = ()
         if last:
             before = (Work("head", self._head_backward(weights=weights)),)
-        return (*before, *layers, *(self._embedding() if first else ()))
+        return (*before, *layers, *(self._embedding() if first and not job.lora else ()))
 
     def _backward_work(self, *, weights: bool) -> float:
         """Return the seconds of a layer's kernels in a backward pass."""
@@ -165,7 +166,8 @@ class Passes:
         layers = Repeat(
             self.layout.chunk_layers, (Work("kernels", self.time(self.kernels.weights)),)
         )
-        return (layers, Work("head", self._head_product())) if last else (layers,)
+        trained = last and not self.job.lora
+        return (layers, Work("head", self._head_product())) if trained else (layers,)
 
     def gradients_after(self, pieces: int) -> tuple[Segment, ...]:
         """Return the reduction of the gradients of so many pieces of a stage, after all passes."""
@@ -175,7 +177,7 @@ class Passes:
     def ending(self, stage: int) -> tuple[Segment, ...]:
         """Return what ends a step on a stage: its embedding's gradients, and the optimizer."""
         job, layout = self.job, self.layout
-        words = embedding_weights(job, layout, stage)
+        words = trained_ends(job, layout, stage)
         update = self._update(stage)
         ends: tuple[Segment, ...] = ()
         if words:
@@ -280,7 +282,7 @@ class Passes:
     def _reducing(self, parts: int = 1) -> tuple[Ring, ...]:
         """Return the reduction of a part of a layer's gradients."""
         job = self.job
-        dense, expert = layer_weights(job, self.layout)
+        dense, expert = trained_weights(job, self.layout)
         reduce = scattered if job.zero else summed
         rings = reduce(self.data, dense * gradient_bytes(job) / parts, self.messages)
         if expert:
@@ -288,8 +290,9 @@ class Passes:
         return rings
 
     def _gathering(self) -> tuple[Ring, ...]:
-        """Return the gathering of a layer's weights."""
-        dense, expert = layer_weights(self.job, self.layout)
+        """Return the gathering of a layer's weights, or of those that were updated."""
+        held = layer_weights if self.job.zero == 3 else trained_weights
+        dense, expert = held(self.job, self.layout)
         width = weight_bytes(self.job)
         rings = scattered(self._gathered, dense * width, self.messages)
         if expert:
@@ -311,4 +314,4 @@ class Passes:
         return self.time(head_kernels(self.job, self.layout)[1], self._head_precision())
 
     def _head_backward(self, *, weights: bool) -> float:
-        return (2 if weights else 1) * self._head_product()
+        return (2 if weights and not self.job.lora else 1) * self._head_product()

@@ -9,7 +9,7 @@ from functools import cached_property
 from parcast_training.steps.job import Job
 from parcast_training.steps.kernels import Rates
 from parcast_training.steps.layout import Layout
-from parcast_training.steps.memory import embedding_weights, gradient_bytes
+from parcast_training.steps.memory import gradient_bytes, trained_ends
 from parcast_training.steps.passes import Passes, Reduces
 from parcast_training.steps.schedule import Event, Kind, Pass, played
 from parcast_training.steps.segments import Hop, Hops, Segment, Work, exposed, total, working
@@ -153,7 +153,7 @@ class Step:
         """Bytes that first and last stage exchange twice, so that tied weights stay equal."""
         if not self.job.tied or self.layout.pp == 1:
             return 0.0
-        return embedding_weights(self.job, self.layout, 0) * gradient_bytes(self.job) / 2
+        return trained_ends(self.job, self.layout, 0) * gradient_bytes(self.job) / 2
 
     def ends(self, before: dict[Event, Event] | None = None) -> list[float]:
         """Return when each stage ends the step."""
