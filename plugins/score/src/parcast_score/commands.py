@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +17,7 @@ from parcast.quantities import parse_numbers
 
 if TYPE_CHECKING:
     from parcast import Registry
+    from parcast.model import Dataset
     from parcast_score.board import Score
 
 #: What is written, by suffix.
@@ -95,6 +96,9 @@ def run(
         print_table(header(), rows(scores), optional=_OPTIONAL)
         for index, sentence in enumerate(refusals(scores)):
             print_text(sentence if index else f"\n{sentence}")
+        if not names:
+            for sentence in dict.fromkeys(s for of in sets.values() for s in _absent(registry, of)):
+                print_text(sentence)
     if output is not None:
         _write(registry, scores, output)
     if record is not None:
@@ -138,6 +142,13 @@ def measure(
         typer.echo(f"parcast: {sentence}", err=True)
     print_text(f"{folder}: see parcast score {folder}")
     return 0
+
+
+def _absent(registry: Registry, dataset: Dataset) -> Iterator[str]:
+    from parcast_score.board import absent
+
+    for name, reason in absent(registry, dataset).items():
+        yield f"{name} is not asked: {reason}."
 
 
 def _print_points(scores: Sequence[Score], text: str) -> None:
