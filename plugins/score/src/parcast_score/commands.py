@@ -168,14 +168,14 @@ def _print_points(scores: Sequence[Score], text: str) -> None:
 
 def _write(registry: Registry, scores: Sequence[Score], path: Path) -> None:
     from parcast_score import page
-    from parcast_score.experiments import without
+    from parcast_score.experiments import asked_again
     from parcast_score.texts import to_dict
 
     match path.suffix.lower():
         case ".html":
-            text = page.html(scores, without(registry))
+            text = page.html(scores, asked_again(registry))
         case ".md":
-            text = page.markdown(scores, without(registry))
+            text = page.markdown(scores, asked_again(registry))
         case _:
             text = dumps(to_dict(scores), indent=1, ensure_ascii=False) + "\n"
     write_text(path, text)
