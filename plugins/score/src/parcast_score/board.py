@@ -95,7 +95,7 @@ def predictors(registry: Registry, dataset: Dataset, names: Sequence[str]) -> It
 
 
 def absent(registry: Registry, dataset: Dataset) -> dict[str, str]:
-    """Return who is asked about a dataset only when named, and what is to be installed first."""
+    """Return who is not asked about a dataset unless named, and what is to be installed first."""
     reasons: dict[str, str] = {}
     for name in _unnamed(registry, dataset):
         if name in registry.predictors:
@@ -106,6 +106,9 @@ def absent(registry: Registry, dataset: Dataset) -> dict[str, str]:
             missing = getattr(load(registry.solvers[name].target)(), "missing", None)
             if missing is not None and (reason := missing()) is not None:
                 reasons[name] = reason
+        elif name not in registry.families:
+            hint = did_you_mean(name, {**registry.solvers, **registry.families})
+            reasons[name] = f"no solver of this name is installed.{hint}"
     return reasons
 
 
@@ -114,8 +117,7 @@ def _unnamed(registry: Registry, dataset: Dataset) -> Iterator[str]:
     if dataset.calibrating and dataset.blind:
         yield from registry.predictors
     if dataset.modeling is not None:
-        solvers = {**registry.solvers, **registry.families}
-        yield from (name for name in dataset.modeling.solvers if name in solvers)
+        yield from dataset.modeling.solvers
 
 
 def score(registry: Registry, dataset: Dataset, name: str, spec: str = "") -> Score:

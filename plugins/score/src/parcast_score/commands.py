@@ -148,7 +148,8 @@ def _absent(registry: Registry, dataset: Dataset) -> Iterator[str]:
     from parcast_score.board import absent
 
     for name, reason in absent(registry, dataset).items():
-        yield f"{name} is not asked: {reason}."
+        end = "" if reason.endswith(("?", ".")) else "."
+        yield f"{name} is not asked: {reason}{end}"
 
 
 def _print_points(scores: Sequence[Score], text: str) -> None:
