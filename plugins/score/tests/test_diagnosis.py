@@ -9,14 +9,14 @@ import attrs
 import pytest
 
 import parcast_score
-from parcast import Prediction, Registry
+from parcast import Parts, Prediction, Registry
 from parcast.errors import FileError
 from parcast.files import read_dataset
 from parcast.model import Dataset, Measured, Point
 from parcast.testing import seeds
 from parcast_score.board import Score, score
 from parcast_score.diagnosis import lacks, missing
-from parcast_score.experiments import better, left_open, with_more, without
+from parcast_score.experiments import asked_again, better, left_open, with_more, without
 from parcast_score.parts import growing_parts
 from parcast_score.statistics import Answer
 from parcast_score.trends import trend
@@ -212,3 +212,56 @@ def test_what_is_too_much_is_found_by_leaving_it_out(tmp_path):
     assert scored_now.blind.median > 0.5
     (sentence,) = without(registry)(scored_now)
     assert sentence.startswith("what messages take to start is too much: without it")
+
+
+def test_what_chance_does_not_rule_out_is_said_as_such():
+    """Two points are too few to tell, and the nearer rule is named all the same."""
+    facts = {"code": "x", "system": "a"}
+    wrong = scored([(facts, 1.4), (facts, 1.5)])
+    near = scored([(facts, 1.05), (facts, 0.95)], predictor="scaling")
+    (sentence,) = lacks(wrong, [wrong, near])
+    assert sentence.startswith("what is missing may be terms that do not shrink as size grows")
+    assert "at the same 2 points" in sentence
+    assert lacks(wrong, [wrong]) == ["what is missing is not found: 2 points are too few"]
+
+
+def curves_of(tmp_path, formula):
+    """Return a dataset of curves whose largest size is blind."""
+    (tmp_path / "dataset.toml").write_text(
+        'name="d"\nsummary="s"\nsource="s"\nlicence="MIT"\nmethod="m"\nunit="s"\ncounts="nodes"\n'
+        "[split]\nblind=[64]\ncalibrate=[1, 2, 4, 8]\n"
+    )
+    rows = [f"s{k},{size},{formula(k, size)!r}\n" for k in range(6) for size in (1, 2, 4, 8, 64)]
+    (tmp_path / "points.csv").write_text("series,size,value\n" + "".join(rows))
+    return read_dataset(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("formula", "where"),
+    [
+        (lambda k, size: 100 / size**0.8 * (1 + 0.5 * (k % 2) * (size == 8)), "in the data"),
+        (lambda _, size: 100 / size + 20 * (size > 4), "in its form"),
+    ],
+)
+def test_blind_points_given_to_a_rule_tell_its_form_from_its_data(tmp_path, formula, where):
+    registry = Registry([parcast_score])
+    scored = score(registry, curves_of(tmp_path, formula), "power-law")
+    (sentence,) = asked_again(registry)(scored)
+    assert f"what is missing is {where}" in sentence
+    assert asked_again(registry)(score(registry, scored.dataset, "ideal")) == []
+
+
+def test_what_two_solvers_differ_by_is_named():
+    wrong = scored([({"code": "x", "system": "a"}, factor) for factor in (0.5, 0.6, 0.4, 0.5, 0.8)])
+    right = scored([({"code": "x", "system": "a"}, 1.01)] * 5, predictor="exact")
+
+    def with_parts(of, parts):
+        answers = [
+            attrs.evolve(a, prediction=attrs.evolve(a.prediction, parts=parts)) for a in of.answers
+        ]
+        return attrs.evolve(of, answers=tuple(answers), by_solver=True)
+
+    few = with_parts(wrong, Parts(compute=0.4, communication=0.1))
+    all_of_it = with_parts(right, Parts(compute=0.4, communication=0.2, synchronization=0.3))
+    sentence = lacks(few, [few, all_of_it])[-1]
+    assert "in the method: too little synchronization, 75 % of what they differ by" in sentence

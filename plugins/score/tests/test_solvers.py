@@ -177,3 +177,13 @@ def test_the_bottleneck_is_the_part_that_decides_most_of_the_time():
         scored = score(registry, attrs.evolve(dataset, blind=tuple(blind)), solver)
         assert [answer.prediction.binding for answer in scored.answers] == list(chosen.values())
         assert scored.blind.bottlenecks == (2, 2)
+
+
+def test_a_peer_that_is_not_installed_is_asked_when_named_alone(registry, tmp_path, monkeypatch):
+    dataset = dataset_of(tmp_path, 1e9)
+    monkeypatch.setattr(Plain, "missing", lambda _: "pip install plain brings it", raising=False)
+    assert board.absent(registry, dataset)["plain"] == "pip install plain brings it"
+    assert "plain" not in list(board.predictors(registry, dataset, ()))
+    assert list(board.predictors(registry, dataset, ["plain"])) == ["plain"]
+    monkeypatch.setattr(Plain, "missing", lambda _: None)
+    assert "plain" in list(board.predictors(registry, dataset, ()))

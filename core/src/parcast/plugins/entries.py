@@ -18,12 +18,12 @@ API = 1
 
 @runtime_checkable
 class Solver(Protocol):
-    """What a solver's class offers; four more methods are optional.
+    """What a solver's class offers; five more methods are optional.
 
     ``cost(query)`` estimates the seconds that ``solve`` takes where its code is loaded and its
     kernels are compiled, conversions of the workload apart, and ``assumptions(query)`` returns what
     the method takes for granted, each an `Assumption` that says what of the query violates it; both
-    without solving: advice has them.
+    without solving: advice has them. ``missing()`` returns None, or what is to be installed first.
     ``solve_many(queries)`` returns a prediction for each query in order. ``derivatives(query,
     names)`` returns the partial derivatives of the time, a mapping from name to seconds per base
     unit, for those ``names`` (key paths of the machine and workload parameters) that it can do; a

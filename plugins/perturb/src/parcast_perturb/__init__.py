@@ -53,6 +53,15 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
             options="parcast_perturb.solvers:Options",
             follows=("noise", *COST_FEATURES),
         )
+    yield SolverEntry(
+        "perturb.loggopsim",
+        "trace",
+        "parcast_perturb.solvers.loggopsim:LogGOPSim",
+        "Simulated by the program LogGOPSim, where that is installed.",
+        options="parcast_perturb.solvers.loggopsim:Options",
+        on_request=True,
+        follows=COST_FEATURES,
+    )
     yield FamilyEntry(
         "perturb", "parcast_perturb:choose", "clocked or simulated, or upper.", kind="trace"
     )

@@ -90,12 +90,34 @@ def predictors(registry: Registry, dataset: Dataset, names: Sequence[str]) -> It
             )
         yield name
     if not names:
-        if dataset.calibrating and dataset.blind:
-            yield from (
-                rule for rule, entry in rules.items() if not entry.needs or find_spec(entry.needs)
-            )
-        if dataset.modeling is not None:
-            yield from (name for name in dataset.modeling.solvers if name in solvers)
+        missing = absent(registry, dataset)
+        yield from (name for name in _unnamed(registry, dataset) if name not in missing)
+
+
+def absent(registry: Registry, dataset: Dataset) -> dict[str, str]:
+    """Return who is not asked about a dataset unless named, and what is to be installed first."""
+    reasons: dict[str, str] = {}
+    for name in _unnamed(registry, dataset):
+        if name in registry.predictors:
+            needs = registry.predictors[name].needs
+            if needs and not find_spec(needs):
+                reasons[name] = f"the module {needs} is not installed"
+        elif name in registry.solvers:
+            missing = getattr(load(registry.solvers[name].target)(), "missing", None)
+            if missing is not None and (reason := missing()) is not None:
+                reasons[name] = reason
+        elif name not in registry.families:
+            hint = did_you_mean(name, {**registry.solvers, **registry.families})
+            reasons[name] = f"no solver of this name is installed.{hint}"
+    return reasons
+
+
+def _unnamed(registry: Registry, dataset: Dataset) -> Iterator[str]:
+    """Yield every rule, where there is something to predict from, and the dataset's solvers."""
+    if dataset.calibrating and dataset.blind:
+        yield from registry.predictors
+    if dataset.modeling is not None:
+        yield from dataset.modeling.solvers
 
 
 def score(registry: Registry, dataset: Dataset, name: str, spec: str = "") -> Score:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +17,7 @@ from parcast.quantities import parse_numbers
 
 if TYPE_CHECKING:
     from parcast import Registry
+    from parcast.model import Dataset
     from parcast_score.board import Score
 
 #: What is written, by suffix.
@@ -95,6 +96,9 @@ def run(
         print_table(header(), rows(scores), optional=_OPTIONAL)
         for index, sentence in enumerate(refusals(scores)):
             print_text(sentence if index else f"\n{sentence}")
+        if not names:
+            for sentence in dict.fromkeys(s for of in sets.values() for s in _absent(registry, of)):
+                print_text(sentence)
     if output is not None:
         _write(registry, scores, output)
     if record is not None:
@@ -140,6 +144,14 @@ def measure(
     return 0
 
 
+def _absent(registry: Registry, dataset: Dataset) -> Iterator[str]:
+    from parcast_score.board import absent
+
+    for name, reason in absent(registry, dataset).items():
+        end = "" if reason.endswith(("?", ".")) else "."
+        yield f"{name} is not asked: {reason}{end}"
+
+
 def _print_points(scores: Sequence[Score], text: str) -> None:
     from parcast_score.texts import points
 
@@ -157,14 +169,14 @@ def _print_points(scores: Sequence[Score], text: str) -> None:
 
 def _write(registry: Registry, scores: Sequence[Score], path: Path) -> None:
     from parcast_score import page
-    from parcast_score.experiments import without
+    from parcast_score.experiments import asked_again
     from parcast_score.texts import to_dict
 
     match path.suffix.lower():
         case ".html":
-            text = page.html(scores, without(registry))
+            text = page.html(scores, asked_again(registry))
         case ".md":
-            text = page.markdown(scores, without(registry))
+            text = page.markdown(scores, asked_again(registry))
         case _:
             text = dumps(to_dict(scores), indent=1, ensure_ascii=False) + "\n"
     write_text(path, text)

@@ -14,14 +14,14 @@ import attrs
 
 from parcast.errors import shorten
 from parcast_score.board import Score, distances
-from parcast_score.experiments import left_open, with_more
-from parcast_score.statistics import CHANCE, DRAWS, WORTH, Answer, median_of
+from parcast_score.experiments import left_open, uncertain, with_more
+from parcast_score.statistics import CHANCE, DRAWS, LIMIT, WORTH, Answer, median_of
 from parcast_score.trends import trend
 
-#: Medians above this are explained.
-LIMIT = 0.10
-
 _FEWEST = 5
+
+#: Where the time of a prediction goes.
+_PARTS = ("compute", "communication", "io", "synchronization")
 
 _NOT_FOUND = (
     "what is missing is not found: no column of the points goes by the errors, and no rule or "
@@ -78,18 +78,41 @@ def lacks(
     median = score.blind.median
     if median is None or median <= LIMIT:
         return []
-    if score.blind.answered < _FEWEST:
-        return [f"what is missing is not found: {score.blind.answered} points are too few"]
     sentences = [str(part) for part in (missing(score), trend(score)) if part]
     sentences += [*with_more(score, beside), *experiment(score), *left_open(score)]
     for rival in beside:
         if score.by_solver and rival.by_solver and _is_right(rival, score):
             sentences.append(
                 f"{rival.predictor} has a median of {100 * (rival.blind.median or 0):.2g} % with "
-                "the same workloads and machines, so that what is missing is in the method"
+                "the same workloads and machines, so that what is missing is in the "
+                f"method{_by_part(score, rival)}"
             )
             break
-    return sentences or [_NOT_FOUND]
+    if sentences:
+        return sentences
+    few = f"{score.blind.answered} points are too few"
+    not_found = (
+        f"what is missing is not found: {few}" if score.blind.answered < _FEWEST else _NOT_FOUND
+    )
+    return uncertain(score, beside) or [not_found]
+
+
+def _by_part(score: Score, rival: Score) -> str:
+    """Return which part of the time two solvers differ by most, where both state parts."""
+    shares: dict[str, float] = {}
+    for first, second in zip(score.answers, rival.answers, strict=True):
+        ours, others = first.prediction.parts, second.prediction.parts
+        if not first.blind or ours is None or others is None:
+            continue
+        for name in _PARTS:
+            apart = getattr(others, name) - getattr(ours, name)
+            shares[name] = shares.get(name, 0.0) + apart / first.measured.seconds
+    total = math.fsum(map(abs, shares.values()))
+    if not total:
+        return ""
+    name = max(shares, key=lambda part: abs(shares[part]))
+    short = "too little" if shares[name] > 0 else "too much"
+    return f": {short} {name}, {100 * abs(shares[name]) / total:.0f} % of what they differ by"
 
 
 def _is_right(rival: Score, score: Score) -> bool:

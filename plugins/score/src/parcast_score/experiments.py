@@ -17,11 +17,14 @@ import attrs
 from parcast import Registry
 from parcast_score.board import Score
 from parcast_score.board import score as ask
-from parcast_score.statistics import CHANCE, DRAWS, LEVELS, WORTH, median_of
+from parcast_score.statistics import CHANCE, DRAWS, LEVELS, LIMIT, WORTH, median_of
 
 #: What rules have that others have not, by name: told where it helps.
 _MORE: Mapping[str, Mapping[str, str]] = {
-    "last-value": {"ideal": "that time goes as work over size"},
+    "last-value": {
+        "ideal": "that time goes as work over size",
+        "scaling": "that time changes with size",
+    },
     "ideal": {
         "work-line": "a fixed cost beside work over size",
         "power-law": "another power of size than one",
@@ -29,7 +32,11 @@ _MORE: Mapping[str, Mapping[str, str]] = {
     },
     "power-law": {"scaling": "terms that a power of size does not have"},
     "work-line": {"scaling": "terms that a fixed cost and a rate do not have"},
+    "extra-p": {"scaling": "more than one term"},
 }
+
+#: Rules that go through no more points than they have numbers, which blind points can be given to.
+_FITTED = frozenset({"power-law", "work-line", "extra-p"})
 
 #: Settings with which a solver is asked again without a part, the smaller parts first.
 _LESS: Mapping[str, Mapping[str, Any]] = {
@@ -57,6 +64,11 @@ class Better:
     after: float
     gained: int = 0  #: how many more points have an answer, where they are many
 
+    @property
+    def is_nearer(self) -> bool:
+        """Whether the median is less at all."""
+        return self.after < self.before
+
     def __str__(self) -> str:
         gained = f", and {self.gained} more have an answer" if self.gained else ""
         return (
@@ -67,19 +79,29 @@ class Better:
 
 def better(score: Score, rival: Score) -> Better | None:
     """Return that a rival is nearer at the points that both answered; None where it is not."""
-    pairs = [
-        (first.log_error, second.log_error)
-        for first, second in zip(score.answers, rival.answers, strict=True)
-        if first.blind and first.log_error is not None and second.log_error is not None
-    ]
-    if len(pairs) < _FEWEST:
+    gain = _compared(score, rival)
+    if gain is None or gain.points < _FEWEST or gain.after > (1 - WORTH) * gain.before:
+        return None
+    return gain if gain.gained or _by_chance(_pairs(score, rival)) <= CHANCE else None
+
+
+def _compared(score: Score, rival: Score) -> Better | None:
+    """Return both medians at the points that both answered; None where there are none."""
+    pairs = _pairs(score, rival)
+    if not pairs:
         return None
     before, after = (median_of(logs) for logs in zip(*pairs, strict=True))
     gained = rival.blind.answered - score.blind.answered
     many = gained >= WORTH * score.blind.answered
-    if after > (1 - WORTH) * before or (not many and _by_chance(pairs) > CHANCE):
-        return None
     return Better(len(pairs), before, after, gained if many else 0)
+
+
+def _pairs(score: Score, rival: Score) -> list[tuple[float, float]]:
+    return [
+        (first.log_error, second.log_error)
+        for first, second in zip(score.answers, rival.answers, strict=True)
+        if first.blind and first.log_error is not None and second.log_error is not None
+    ]
 
 
 def _by_chance(pairs: Sequence[tuple[float, float]]) -> float:
@@ -103,12 +125,57 @@ def with_more(score: Score, beside: Sequence[Score]) -> list[str]:
     return [min(gains)[1]] if gains else []
 
 
+def uncertain(score: Score, beside: Sequence[Score]) -> list[str]:
+    """Return which rule that has something more is nearest, where chance may do as well."""
+    parts = _MORE.get(score.predictor, {})
+    gains = [
+        (gain.after, rival.predictor, gain)
+        for rival in beside
+        if rival.predictor in parts and (gain := _compared(score, rival)) and gain.is_nearer
+    ]
+    if not gains:
+        return []
+    _, name, gain = min(gains, key=lambda item: item[:2])
+    return [
+        f"what is missing may be {parts[name]}, which chance does not rule out: by {name} {gain}"
+    ]
+
+
+def asked_again(registry: Registry) -> Callable[[Score], list[str]]:
+    """Return a function that asks again, with less or with more, and says what that shows."""
+    less = without(registry)
+
+    def experiment(score: Score) -> list[str]:
+        return less(score) if score.by_solver else given_all(registry, score)
+
+    return experiment
+
+
+def given_all(registry: Registry, score: Score) -> list[str]:
+    """Return whether a rule's form fits, by giving it the blind points as well."""
+    dataset = score.dataset
+    if score.predictor not in _FITTED or not score.blind.answered:
+        return []
+    seeing = attrs.evolve(dataset, calibrating=(*dataset.calibrating, *dataset.blind), blind=())
+    seen = ask(registry, seeing, score.predictor).answers
+    logs = [
+        again.log_error
+        for first, again in zip(score.answers, seen, strict=True)
+        if first.blind and first.log_error is not None and again.log_error is not None
+    ]
+    after = median_of(logs)
+    shown = f"given the blind points, too, its median at them is {100 * after:.3g} %"
+    if after <= LIMIT:
+        return [f"what is missing is in the data, as its form fits: {shown}"]
+    return [f"what is missing is in its form, which does not fit all points: {shown}"]
+
+
 def without(registry: Registry) -> Callable[[Score], list[str]]:
     """Return a function that asks a solver again without a part, and says which one is too dear."""
 
     def experiment(score: Score) -> list[str]:
         modeling = score.dataset.modeling
-        if modeling is None or not score.by_solver:
+        if modeling is None:
             return []
         best: Better | None = None
         sentence = ""

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from parcast import ParcastError, Prediction, Registry, Status
-from parcast.errors import FileError
+from parcast.errors import FileError, UnknownNameError
 from parcast.model import Measured, Modeling, Point, Question
 
 #: A fitted number is right where the geometric mean of predicted over measured is 1 to this.
@@ -105,7 +105,10 @@ class _Asking:
             beside = None if self.question.folder is None else self.question.folder / name
             is_file = beside is not None and beside.is_file()
             read = self.registry.workload if group == "workload" else self.registry.machine
-            self._read[key] = read(beside if is_file and beside is not None else name)
+            try:
+                self._read[key] = read(beside if is_file and beside is not None else name)
+            except (UnknownNameError, FileError) as error:
+                raise FileError(f"modeling.{group} = {spec!r}: {error}") from None
         return self._read[key]
 
     def fitted(self, measured: Sequence[Measured]) -> dict[str, float]:

@@ -17,6 +17,9 @@ LEVELS: Mapping[int, tuple[float, float]] = {50: (0.25, 0.75), 90: (0.05, 0.95)}
 #: A curve's knee is its smallest size within this of the shortest time.
 _FLAT = 1.05
 
+#: Medians above this are explained.
+LIMIT = 0.10
+
 #: What explains errors must take so much off their median.
 WORTH = 0.25
 

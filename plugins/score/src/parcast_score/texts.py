@@ -65,7 +65,7 @@ def refusals(scores: Sequence[Score]) -> list[str]:
         for reason, count in score.blind.refused.items():
             sentences.setdefault((reason, count), []).append(score.predictor)
     return [
-        f"{', '.join(who)}: {count} not answered, {reason}."
+        f"{', '.join(who)}: {count} not answered, {reason.removesuffix('.')}."
         for (reason, count), who in sentences.items()
     ]
 

@@ -44,6 +44,15 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
             choices=law,
             follows=("network.saturation", *MEMORY_FEATURES),
         )
+    yield SolverEntry(
+        "spmd.line",
+        "phases",
+        "parcast_spmd.solvers.line:line",
+        "Asynchronous I/O: its network solved by LINE, where that is installed.",
+        options="parcast_spmd.options:Options",
+        on_request=True,
+        follows=("network.saturation",),
+    )
 
 
 def choose(query: Query) -> str:

@@ -30,7 +30,10 @@ def network(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
     method: Annotated[
-        str, typer.Option(help="auto, mva, integral, lattice, bard-schweitzer, aql or linearizer.")
+        str,
+        typer.Option(
+            help="auto, mva, integral, lattice, bard-schweitzer, aql, linearizer or line."
+        ),
     ] = "auto",
     output: Annotated[
         Path | None, output_option("Write the network: .json, .jmva or .jsimg.")

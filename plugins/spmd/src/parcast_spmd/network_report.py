@@ -12,6 +12,7 @@ _WORTH = {
     "bard-schweitzer": "Bard and Schweitzer's approximation, within proven bounds",
     "aql": "aggregate queue length approximation, within proven bounds",
     "linearizer": "Linearizer approximation, within proven bounds",
+    "line": "LINE's exact mean value analysis",
     "open": "exact, each station by itself",
     "convolution": "exact over all population vectors",
 }

@@ -66,9 +66,9 @@ def refusal(query: Query, check: Callable[[Query], None] = lambda _query: None) 
     """Return None, or why a trace cannot be moved to the query's machine, or is refused here."""
     try:
         query.workload.content.check(query)
-        timed = _timed(query)
-        check(timed)
-        question_of(timed)
+        at_machine = timed(query)
+        check(at_machine)
+        question_of(at_machine)
     except ParcastError as error:
         return str(error)
     return None
@@ -180,7 +180,7 @@ def question_of(query: Query) -> Question:
     ParcastError
         If the recording machine is not named, or no difference says what the machine changes.
     """
-    query = _timed(query)
+    query = timed(query)
     content: Traced = query.workload.content
     options: Options = query.options or Options()
     notes: tuple[str, ...] = ()
@@ -203,10 +203,10 @@ def question_of(query: Query) -> Question:
     )
 
 
-def _timed(query: Query) -> Query:
+def timed(query: Query) -> Query:
     """Return the query with a trace of work timed on its machine."""
     content: Traced = query.workload.content
-    if content.trace.timed or (query.options and query.options.recorded_on):
+    if content.trace.timed or getattr(query.options, "recorded_on", None):
         return query
     return query.once("timed here", of_work)
 

@@ -11,6 +11,7 @@ from parcast_spmd.mva.aql import solve_aql
 from parcast_spmd.mva.closed_network import Bounds, ClosedNetwork, NetworkSolution, check_network
 from parcast_spmd.mva.exact_integral import solve_integral
 from parcast_spmd.mva.exact_lattice import lattice_refusal, solve_lattice
+from parcast_spmd.mva.line import solve_line
 from parcast_spmd.mva.mva_kernels import closed_mva
 from parcast_spmd.mva.schweitzer_linearizer import solve_bard_schweitzer, solve_linearizer
 from parcast_spmd.mva.structure import Component, GroupResult, components
@@ -34,7 +35,7 @@ def solve(network: ClosedNetwork, method: str = "auto") -> NetworkSolution:
         ``auto``: exact mean value analysis where one class is alone, the integral where
         classes share one or two queues, the lattice where it fits, else Linearizer with
         proven bounds and the reason. Or one of ``mva``, ``integral``, ``lattice``,
-        ``bard-schweitzer``, ``aql`` and ``linearizer``.
+        ``bard-schweitzer``, ``aql`` and ``linearizer``, or ``line``: the program LINE.
 
     Raises
     ------
@@ -48,10 +49,15 @@ def solve(network: ClosedNetwork, method: str = "auto") -> NetworkSolution:
         If a method does not converge, or its result breaks a law; the residual is named.
     """
     check_network(network)
-    if method not in {"auto", *METHODS}:
-        choices = ", ".join(("auto", *METHODS))
-        hint = did_you_mean(method, ("auto", *METHODS))
+    names = ("auto", *METHODS, "line")
+    if method not in names:
+        choices = ", ".join(names)
+        hint = did_you_mean(method, names)
         raise UnknownNameError(f"No method is called {method!r}; choose from {choices}.{hint}")
+    if method == "line":
+        solution = solve_line(network)
+        _check(network, solution)
+        return solution
     parts = list(components(network))
     _refuse(parts, method)
     # Times too far apart for floating point end as a broken law, not as a warning

@@ -63,7 +63,7 @@ class NetworkSolution:
     ``response`` has the queues, ``queue_length`` all stations, each with a number per class.
     """
 
-    #: ``mva``, ``integral``, ``lattice`` (exact), ``bard-schweitzer`` or ``linearizer``
+    #: ``mva``, ``integral``, ``lattice``, ``line`` (exact), ``bard-schweitzer`` or ``linearizer``
     method: str
     #: Cycles per second
     throughput: tuple[float, ...]

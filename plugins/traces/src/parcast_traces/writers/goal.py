@@ -19,8 +19,8 @@ from parcast_traces.trace.decoding import Called, contributions, decoded, receiv
 _COLLECTIVES = "collectives are written as messages (dissemination, binomial trees, chains)"
 
 
-def write(trace: Trace, path: Path) -> tuple[str, ...]:
-    """Write a trace; return what was lost.
+def write(trace: Trace, path: Path, *, unit: float = 1e-9) -> tuple[str, ...]:
+    """Write a trace, computation in units of so many seconds; return what was lost.
 
     Raises
     ------
@@ -28,14 +28,14 @@ def write(trace: Trace, path: Path) -> tuple[str, ...]:
         If the trace's times have no unit.
     """
     losses: dict[str, None] = {}
-    write_lines(path, _lines(trace, losses))
+    write_lines(path, _lines(trace, losses, unit))
     return tuple(losses)
 
 
-def _lines(trace: Trace, losses: dict[str, None]) -> Iterator[str]:
-    if trace.timed:
+def _lines(trace: Trace, losses: dict[str, None], unit: float) -> Iterator[str]:
+    if trace.timed and not trace.modeled:
         losses["how long calls took; computation is in whole ns"] = None
-    gaps, got, sizes = _gaps(trace), received(trace), contributions(trace)
+    gaps, got, sizes = _gaps(trace, unit), received(trace), contributions(trace)
     tags = len(trace.communicators) + 1
     yield f"num_ranks {trace.size}"
     for rank in range(trace.size):
@@ -44,10 +44,11 @@ def _lines(trace: Trace, losses: dict[str, None]) -> Iterator[str]:
         yield "}"
 
 
-def _gaps(trace: Trace) -> Floats:
-    """Return the computation before each event in ns."""
-    gaps = recorded_gaps(trace) if trace.timed else gaps_of(trace)
-    return gaps * tick_of(trace) * 1e9
+def _gaps(trace: Trace, unit: float) -> Floats:
+    """Return the computation before each event in units of so many seconds."""
+    recorded = trace.timed and not trace.modeled
+    gaps = recorded_gaps(trace) if recorded else gaps_of(trace)
+    return gaps * (tick_of(trace) / unit)
 
 
 class _Rank:
