@@ -16,7 +16,7 @@ from parcast.testing import check_solver
 from parcast_mpi import library
 from parcast_mpi.jobs import new_job, run_python
 from parcast_mpi.running.plan import plan
-from parcast_mpi.running.solver import Options, measure
+from parcast_mpi.running.solver import Options, assumptions, measure
 
 EVERYTHING = """
 def program(rank, size, seconds=0.002):
@@ -260,3 +260,12 @@ def test_without_mpi_one_sentence_names_the_extra(
 )
 def test_libraries_are_told_apart(text: str, expected: tuple[str, str]) -> None:
     assert library.read_version(text) == expected
+
+
+def test_it_says_that_the_host_has_no_switches_that_add_up():
+    workload = read_source("def program(rank, size):\n    barrier()\n", "s.py", "s")
+    for text, named in ((None, False), ("allreduce in-network", True)):
+        table = {"name": "host", "network": {} if text is None else {"collectives": text}}
+        query = Query(workload=workload, machine=Registry().machine(table), p=2)
+        words = [str(assumption) for assumption in assumptions(query)]
+        assert any("switches, which this host has not" in word for word in words) == named

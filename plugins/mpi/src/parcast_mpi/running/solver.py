@@ -76,7 +76,8 @@ def assumptions(query: Query) -> Iterator[Assumption]:
     yield Assumption("nothing else runs on this host", busy)
     if IN_NETWORK in (query.machine.network.collectives or ""):
         yield Assumption(
-            "switches do no collective", "network.collectives has them, and this host has none"
+            "the host's MPI library does collectives by messages",
+            "network.collectives names switches, which this host has not",
         )
 
 
