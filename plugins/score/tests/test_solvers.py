@@ -187,3 +187,13 @@ def test_a_peer_that_is_not_installed_is_asked_when_named_alone(registry, tmp_pa
     assert list(board.predictors(registry, dataset, ["plain"])) == ["plain"]
     monkeypatch.setattr(Plain, "missing", lambda _: None)
     assert "plain" in list(board.predictors(registry, dataset, ()))
+
+
+def test_what_a_dataset_names_and_nobody_knows_is_said(registry, tmp_path):
+    table = TABLE.replace('["plain"]', '["plain", "plane"]').replace("m.toml", "n.toml")
+    dataset = dataset_of(tmp_path, 1e9, table)
+    assert board.absent(registry, dataset)["plane"] == (
+        "no solver of this name is installed. Did you mean 'plain'?"
+    )
+    (reason,) = score(registry, dataset, "plain").blind.refused
+    assert reason.startswith("modeling.machine = 'n.toml': ")
