@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from fractions import Fraction
 from random import Random
 
 import pytest
@@ -11,11 +13,12 @@ from pnml_texts import ISO, PIPE, PM4PY, TAPAAL, TINA
 
 from parcast.cli import main
 from parcast.errors import FileError
-from parcast.testing import seeds
+from parcast.testing import cases, first_seed, seeds
 from parcast_petri.machine.laws import Law
 from parcast_petri.nets.net import Net, Transition
 from parcast_petri.nets.pnml.reading import read_pnml
 from parcast_petri.nets.pnml.writing import write_pnml
+from parcast_petri.nets.solve import solution
 
 
 def read(tmp_path, text, encoding="utf-8"):
@@ -161,9 +164,15 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><pnml><net id="n">&b;
             ISO.replace('ref="p2"/>', 'ref="p2"><initialMarking/></referencePlace>'),
             "the reference 'r' has tokens",
         ),
-        (TAPAAL.replace('"[0,inf)" source="a"', '"[2,5]" source="a"'), "an interval of ages"),
-        (TAPAAL.replace('"[0,inf):1" source="b"', '"(0,inf):1" source="b"'), "interval of ages"),
-        (TAPAAL.replace("&lt; inf", "&lt;= 5", 1), "an invariant of ages"),
+        (
+            TAPAAL.replace('"[0,inf)" source="a"', '"[2,5]" source="a"'),
+            "waits for more than one of them",
+        ),
+        (
+            TAPAAL.replace('"[0,inf):1" source="b"', '"(0,inf):1" source="b"'),
+            "2 transitions take them",
+        ),
+        (TAPAAL.replace("&lt; inf", "&lt;= 5", 1), "'a' have ages"),
         (TAPAAL.replace(DOTTED, "<text>Color</text>", 1), "tokens of colors"),
         (TAPAAL.replace("(2'dot)", "(3'dot)"), "marking of place 'a' is 2 and also"),
         (TAPAAL.replace(">2'dot", ">1'dot"), "weight of arc 'a' to 't' is 2 and also"),
@@ -191,3 +200,102 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><pnml><net id="n">&b;
 def test_what_would_be_lost_or_harm_is_refused(tmp_path, text, message):
     with pytest.raises(FileError, match=message):
         read(tmp_path, text, "iso-8859-1")
+
+
+def aged(*places, arcs="", transitions=None):
+    """A net of TAPAAL: a place, its invariant, the ages it is left at, and where its tokens go."""
+    nodes = "".join(
+        f'<place id="{name}" initialMarking="{tokens}" invariant="{invariant}" />'
+        for name, tokens, invariant, _, _ in places
+    )
+    for name, _, _, guard, targets in places:
+        if guard is None:
+            continue
+        nodes += f'<transition id="t{name}" {transitions or ""}/>'
+        nodes += f'<arc id="i{name}" inscription="{guard}" source="{name}" target="t{name}" '
+        nodes += 'type="timed" weight="1"/>'
+        for at, target in enumerate(targets):
+            nodes += f'<arc id="o{name}{at}" inscription="1" source="t{name}" target="{target}" '
+            nodes += 'type="normal" weight="1"/>'
+    constant = '<constant name="long" value="7"/>'
+    return f'<pnml>{constant}<net id="n" type="P/T net">{nodes}{arcs}</net></pnml>'
+
+
+END = ("end", 0, "&lt; inf", None, ())
+
+
+def test_tokens_that_leave_at_one_age_are_as_each_followed_by_itself(tmp_path):
+    draw = Random(first_seed())
+    for _ in range(cases(20)):
+        count = draw.randint(1, 6)
+        ages = [Fraction(draw.randint(0, 9), draw.choice((1, 2, 4))) for _ in range(count)]
+        targets = [
+            ["end", *draw.sample(range(at + 1, count), draw.randint(0, min(2, count - at - 1)))]
+            for at in range(count)
+        ]
+        tokens = [draw.randint(0, 2) for _ in range(count)]
+        text = aged(
+            *((f"p{at}", tokens[at], f"&lt;= {float(age)}",
+               draw.choice((f"[{float(age)},inf)", f"[{float(age)},{float(age + 3)}]")),
+               [t if t == "end" else f"p{t}" for t in targets[at]])
+              for at, age in enumerate(ages)), END,
+        )  # fmt: skip
+        leaving = [(Fraction(0), at) for at in range(count) for _ in range(tokens[at])]
+        last, ended = Fraction(0), 0
+        for came, at in leaving:
+            last = max(last, came + ages[at])
+            ended += 1
+            leaving += [(came + ages[at], to) for to in targets[at] if to != "end"]
+        answer = solution(read(tmp_path, text).net)
+        assert answer.run.time == last
+        assert answer.run.marking.get("end", 0) == ended
+
+
+def test_ages_by_name_and_beside_other_times(tmp_path):
+    document = read(tmp_path, aged(("a", 1, "&lt;= long", "[long,long]", ["end"]), END))
+    assert solution(document.net).run.time == 7
+    assert document.notes == (
+        "ages of tokens are kept, as delays of the transitions that take them",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (aged(("a", 1, "&lt;= 5", "[2,5]", ["end"]), END), "which is no single time and no law"),
+        (aged(("a", 1, "&lt; 5", "[5,inf)", ["end"]), END), "which is no single time and no law"),
+        (aged(("a", 1, "&lt;= 5", "(5,inf)", ["end"]), END), "which is no single time and no law"),
+        (aged(("a", 1, "&lt; inf", "[5,5]", ["end"]), END), "need not be taken at all"),
+        (aged(("a", 1, "&lt;= 5", "[5,2]", ["end"]), END), "which no age is in"),
+        (aged(("a", 1, "&lt;= 5", "[5,5)", ["end"]), END), "which no age is in"),
+        (aged(("a", 1, "&lt;= 5", "[x,5]", ["end"]), END), "is no number and no constant"),
+        (aged(("a", 1, "&lt;= 5", "[5]", ["end"]), END), "an interval of ages is as"),
+        (aged(("a", 1, "&lt;= 5", None, ()), END), "0 transitions take them"),
+        (aged(("a", 1, "&lt;= 5", "[5,5]", ["end"]), END, transitions=(
+            'distribution="exponential" rate="2"')), "has a time of its own"),
+        (aged(("a", 1, "&lt;= 5", "[5,5]", ["end"]), END, arcs=(
+            '<arc id="x" source="end" target="ta" type="tapnInhibitor" inscription="[0,inf)"/>')),
+         "waits for more than one of them"),
+        (aged(("a", 1, "&lt;= 5", "[5,5]", ["end"]), END, arcs=(
+            '<transition id="u"/><arc id="x" source="a" target="u" inscription="[0,inf)"/>')),
+         "2 transitions take them"),
+        (aged(("a", 1, "&lt;= 5", "[5,5]", ["end"]), END, arcs=(
+            '<arc id="x" source="end" target="ta" type="tapnInhibitor" inscription="[0,3]"/>')),
+         "ages that inhibit"),
+        (aged(("a", 1, "&lt;= 5", "[5,5]", ["end"]), END, arcs=(
+            '<transition id="u"/><arc id="x" source="u" target="a" type="transport" '
+            'inscription="[0,inf):1"/>')), "a transport arc keeps the ages"),
+    ],
+)  # fmt: skip
+def test_ages_that_are_no_single_time_are_refused(tmp_path, text, message):
+    with pytest.raises(FileError, match=message):
+        read(tmp_path, text)
+
+
+def test_an_interval_without_end_is_no_time(tmp_path):
+    text = TINA.replace('closure="closed"', 'closure="closed-open"')
+    endless = re.sub(r"<cn>4</cn>\s*<cn>4</cn>", "<cn>0</cn><ci>infty</ci>", text)
+    assert endless != text
+    document = read(tmp_path, endless)
+    assert all(transition.delay is None for transition in document.net.transitions)
+    assert document.notes == ("the file states no times: every transition is immediate",)

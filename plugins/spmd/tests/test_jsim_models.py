@@ -133,7 +133,7 @@ def test_the_command_prints_open_networks(capsys):
     assert "turn into one another" in printed
     assert "convolution" in printed
     assert main(["spmd", "network", str(DATA / "mixed.jsimg"), "-o", "x.jmva"]) == 2
-    assert "leave --method and -o out" in capsys.readouterr().err
+    assert "leave -o out" in capsys.readouterr().err
 
 
 def test_priorities_count_only_where_a_station_looks_at_them():

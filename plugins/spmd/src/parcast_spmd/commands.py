@@ -32,7 +32,7 @@ def network(
     method: Annotated[
         str,
         typer.Option(
-            help="auto, mva, integral, lattice, bard-schweitzer, aql, linearizer or line."
+            help="auto, mva, integral, lattice, bard-schweitzer, aql, linearizer, states or line."
         ),
     ] = "auto",
     output: Annotated[
@@ -42,25 +42,18 @@ def network(
     """Solve a queuing network: throughput, response times and queue lengths."""
     from parcast.errors import UnsupportedError
     from parcast_spmd import network_files
-    from parcast_spmd.mixed.network import MixedNetwork
-    from parcast_spmd.mixed.solve import solve_mixed
-    from parcast_spmd.mva.choice import solve
-    from parcast_spmd.network_report import closed_report, mixed_report
+    from parcast_spmd.mva.closed_network import ClosedNetwork
+    from parcast_spmd.network_report import report
 
     if output is not None:
         network_files.check_writable(output)
-    content = network_files.read(file)
-    if isinstance(content, MixedNetwork):
-        if method != "auto" or output is not None:
+    answer = network_files.solve_file(file, method)
+    if output is not None:
+        if not isinstance(answer.network, ClosedNetwork):
             raise UnsupportedError(
-                f"{file} is open, mixed or has several servers, for which there is one method and "
-                "no file is written; leave --method and -o out."
+                f"{file} is no closed network of single servers with a product form, which alone "
+                "can be written; leave -o out."
             )
-        mixed = solve_mixed(content)
-        data, lines = mixed.to_data(), mixed_report(content, mixed)
-    else:
-        solution = solve(content, method)
-        data, lines = solution.to_data(), closed_report(content, solution)
-        if output is not None:
-            network_files.write(content, output)
+        network_files.write(answer.network, output)
+    data, lines = answer.solution.to_data(), report(answer.network, answer.solution)
     typer.echo(json.dumps(data, allow_nan=False) if as_json else "\n".join(lines))

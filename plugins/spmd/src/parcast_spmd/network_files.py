@@ -7,11 +7,14 @@ from pathlib import Path
 
 import attrs
 
-from parcast.errors import FileError
+from parcast.errors import FileError, UnsupportedError
 from parcast.files import check_file, read_xml, write_text
-from parcast_spmd.mixed.network import MixedNetwork
-from parcast_spmd.mva.closed_network import ClosedNetwork
+from parcast_spmd.jmt.elements import PetriPartError
+from parcast_spmd.mixed.network import MixedNetwork, MixedSolution, NoSteadyStateError
+from parcast_spmd.mva.closed_network import ClosedNetwork, NetworkSolution
 from parcast_spmd.mva.json_files import read_network
+from parcast_spmd.states.model import StatesError
+from parcast_spmd.states.solve import StatesSolution
 
 #: Files in XML, which are told apart by their root element.
 _XML = {".jmva", ".jsimg", ".jsim", ".xml"}
@@ -37,6 +40,74 @@ def read(path: Path) -> ClosedNetwork | MixedNetwork:
     if root.tag in {"archive", "sim"}:
         return network_from_jsimg(root, str(path))
     raise FileError(f"{path} holds <{root.tag}>; name a JMVA <model> or a JSIM <archive>.")
+
+
+@attrs.frozen
+class Answer:
+    """The solution of a file, and its network where that has a product form or a law by station."""
+
+    network: ClosedNetwork | MixedNetwork | None
+    solution: NetworkSolution | MixedSolution | StatesSolution
+
+
+def solve_file(path: Path, method: str = "auto") -> Answer:
+    """Return the solution of the network in a file.
+
+    Simulations of JMT without a product form are solved state by state.
+
+    Raises
+    ------
+    ParcastError
+        If the file cannot be read, or its network has no solution here.
+    """
+    if method == "states":
+        return Answer(None, _by_states(path))
+    try:
+        return _solved(read(path), path, method)
+    except NoSteadyStateError:
+        raise
+    except (FileError, UnsupportedError) as refusal:
+        if method != "auto" or path.suffix.lower() not in _XML or read_xml(path).tag == "model":
+            raise
+        try:
+            return Answer(None, _by_states(path))
+        except (FileError, UnsupportedError) as error:
+            if isinstance(refusal, PetriPartError) or isinstance(error, NoSteadyStateError):
+                raise
+            if str(error) == str(refusal):
+                raise refusal from None
+            reason = str(error).removeprefix(f"{path}: ")
+            raise UnsupportedError(f"{refusal} State by state: {reason}") from None
+
+
+def _solved(network: ClosedNetwork | MixedNetwork, path: Path, method: str) -> Answer:
+    from parcast_spmd.mixed.solve import solve_mixed
+    from parcast_spmd.mva.choice import solve
+
+    if isinstance(network, ClosedNetwork):
+        return Answer(network, solve(network, method))
+    if method != "auto":
+        raise UnsupportedError(
+            f"{path} is open, mixed or has several servers, for which there are the methods 'auto' "
+            f"and 'states', not {method!r}; leave --method out."
+        )
+    return Answer(network, solve_mixed(network))
+
+
+def _by_states(path: Path) -> StatesSolution:
+    from parcast_spmd.jmt.states import states_from_jsimg
+    from parcast_spmd.states.solve import solve_states
+
+    if path.suffix.lower() not in _XML:
+        raise FileError(
+            f"{path} is solved state by state only as a JSIM model; name a .jsimg file."
+        )
+    model = states_from_jsimg(read_xml(path), str(path))
+    try:
+        return solve_states(model)
+    except StatesError as error:
+        reason = str(error).removeprefix(f"{path}: ")
+        raise UnsupportedError(f"{path}: {reason}.") from None
 
 
 def check_writable(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from parcast_spmd.mixed.network import MixedNetwork, MixedSolution
 from parcast_spmd.mva.closed_network import ClosedNetwork, NetworkSolution
+from parcast_spmd.states.solve import StatesSolution
 
 _WORTH = {
     "mva": "exact mean value analysis",
@@ -15,7 +16,55 @@ _WORTH = {
     "line": "LINE's exact mean value analysis",
     "open": "exact, each station by itself",
     "convolution": "exact over all population vectors",
+    "states": "exact from the balance of all states",
 }
+
+
+def report(
+    network: ClosedNetwork | MixedNetwork | None,
+    solution: NetworkSolution | MixedSolution | StatesSolution,
+) -> list[str]:
+    """Return the lines for a reader of any solution."""
+    if isinstance(network, ClosedNetwork) and isinstance(solution, NetworkSolution):
+        return closed_report(network, solution)
+    if isinstance(network, MixedNetwork) and isinstance(solution, MixedSolution):
+        return mixed_report(network, solution)
+    assert isinstance(solution, StatesSolution)
+    return states_report(solution)
+
+
+def states_report(solution: StatesSolution) -> list[str]:
+    """Return the lines for a reader of a network that is solved state by state."""
+    nodes: list[tuple[str, ...]] = [
+        ("node", "class", "visits [1/s]", "of a visit [s]", "mean number", "utilization")
+    ]
+    for name, visits in solution.visit_rate.items():
+        for r, job in enumerate(solution.classes):
+            if not visits[r]:
+                continue
+            busy = solution.utilization.get(name)
+            nodes.append(
+                (
+                    name,
+                    job,
+                    _number(visits[r]),
+                    _number(solution.visit_response[name][r]),
+                    _number(solution.queue_length[name][r]),
+                    "-" if busy is None else f"{busy[r]:.4f}",
+                )
+            )
+    classes: list[tuple[str, ...]] = [("class", "throughput [1/s]", "cycle time [s]")]
+    for job, rate, time in zip(
+        solution.classes, solution.throughput, solution.cycle_time, strict=True
+    ):
+        classes.append((job, *("-" if value is None else _number(value) for value in (rate, time))))
+    lines = [*_table(nodes, 2), "", *_table(classes, 1), ""]
+    if solution.firing_rate:
+        modes: list[tuple[str, ...]] = [("mode", "firings [1/s]")]
+        modes += [(name, _number(rate)) for name, rate in solution.firing_rate.items()]
+        lines += [*_table(modes, 1), ""]
+    worth = f"method: states ({_WORTH['states']}, {solution.states:,} of them)"
+    return [*lines, worth, *solution.notes]
 
 
 def closed_report(network: ClosedNetwork, solution: NetworkSolution) -> list[str]:

@@ -11,6 +11,10 @@ from parcast.errors import FileError
 Element = ET.Element
 
 
+class PetriPartError(FileError):
+    """A place or a transition, which only a chain of states follows."""
+
+
 def attribute(element: Element, name: str, where: str) -> str:
     """Return an attribute that must be there."""
     value = element.get(name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import attrs
+
 from parcast.errors import FileError
 from parcast_spmd.jmt.elements import Element, attribute, refuse_others, whole
 from parcast_spmd.jmt.nodes import Part, Ranked, part_of
@@ -24,17 +26,25 @@ _KNOWN = ("userClass", "node", "measure", "connection", "preload", "blockingRegi
 _MOST_STATES = 20_000
 
 
-def network_from_jsimg(root: Element, where: str) -> ClosedNetwork | MixedNetwork:
-    """Return the network of an ``<archive>`` or a ``<sim>``.
+@attrs.frozen
+class Outline:
+    """The parts of a ``<sim>`` by name, before it is said what they are."""
 
-    Demands are mean service time times the visits that follow from the routing, per visit of
-    the class's reference station or per job that comes from its source.
+    sim: Element
+    users: list[Element]
+    classes: list[Ranked]
+    elements: list[Element]
+    #: To which nodes each one leads; the sinks are those of ""
+    connections: dict[str, list[str]]
+
+
+def outline_of(root: Element, where: str) -> Outline:
+    """Return the parts of an ``<archive>`` or a ``<sim>``.
 
     Raises
     ------
     FileError
-        If the model has parts that have no exact or bounded solution, or a number, a name or an
-        element is wrong; its position is named.
+        If there are none or too many of them, or a name is missing or used twice.
     """
     sim = root if root.tag == "sim" else root.find("sim")
     if sim is None:
@@ -59,10 +69,27 @@ def network_from_jsimg(root: Element, where: str) -> ClosedNetwork | MixedNetwor
         for name, element in zip(names, elements, strict=True)
         if element.find("section[@className='JobSink']") is not None
     ]
+    return Outline(sim, users, classes, elements, connections)
+
+
+def network_from_jsimg(root: Element, where: str) -> ClosedNetwork | MixedNetwork:
+    """Return the network of an ``<archive>`` or a ``<sim>``.
+
+    Demands are mean service time times the visits that follow from the routing, per visit of
+    the class's reference station or per job that comes from its source.
+
+    Raises
+    ------
+    FileError
+        If the model has parts that have no exact or bounded solution, or a number, a name or an
+        element is wrong; its position is named.
+    """
+    outline = outline_of(root, where)
+    sim, classes, connections = outline.sim, outline.classes, outline.connections
     regions = _regions(sim, classes, where)
-    parts = [part_of(element, classes, connections, regions, where) for element in elements]
+    parts = [part_of(element, classes, connections, regions, where) for element in outline.elements]
     visitors = [_visitor(user, job, parts, where)
-                for user, job in zip(users, classes, strict=True)]  # fmt: skip
+                for user, job in zip(outline.users, classes, strict=True)]  # fmt: skip
     nodes = {part.name: part.node for part in parts}
     network = mixed_network(nodes, visitors, _routes(parts, classes), where)
     _check_served(network, where)

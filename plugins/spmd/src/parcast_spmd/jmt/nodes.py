@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from parcast.errors import FileError
-from parcast_spmd.jmt.elements import Element, attribute, refuse_others, whole
+from parcast_spmd.jmt.elements import Element, PetriPartError, attribute, refuse_others, whole
 from parcast_spmd.jmt.routing import Targets, switched, targets, tasks
 from parcast_spmd.jmt.service import by_class, last, time_of
 from parcast_spmd.mixed.model import Node
@@ -37,7 +37,7 @@ _PARAMETERS: Mapping[str, frozenset[str]] = {
 _NODE = ("section", "classSoftDeadlines", "quantumSize", "quantumSwitchoverTime")
 
 #: The kind of node by what it is made of.
-_KINDS = {
+KINDS = {
     ("RandomSource", "ServiceTunnel", "Router"): "source",
     ("JobSink",): "sink",
     ("Queue", "Delay", "Router"): "station",
@@ -90,27 +90,27 @@ def part_of(
     position = f"{where}: station {name!r}"
     refuse_others(element, _NODE, position)
     sections = {section.get("className", ""): section for section in element.iterfind("section")}
-    kind = _KINDS.get(tuple(sections))
+    kind = KINDS.get(tuple(sections))
     if kind is None:
         contents = ", ".join(sections) or "no section"
-        places = {"Storage", "Enabling"} & set(sections)
-        hint = "a Petri net's part; 'parcast petri' plays nets in PNML" if places else (
-            "known are sources, sinks, delays, queues, routers, loggers, class switches, forks "
-            "and joins"
-        )  # fmt: skip
-        raise FileError(f"{position} is made of {contents}: {hint}.")
+        if {"Storage", "Enabling"} & set(sections):
+            raise PetriPartError(f"{position} is a Petri net's part, which has no product form.")
+        raise FileError(
+            f"{position} is made of {contents}: known are sources, sinks, delays, queues, routers, "
+            "loggers, class switches, forks and joins."
+        )
     names = [job.name for job in classes]
     closed = {job.name for job in classes if job.closed}
     sinks = connections.get("", ())
     routes: dict[str, Targets] = {}
-    routing = by_class(_parameter(sections["Router"], "RoutingStrategy", position)) \
+    routing = by_class(parameter_of(sections["Router"], "RoutingStrategy", position)) \
         if "Router" in sections else {}  # fmt: skip
     for job in names:
         ways = [to for to in connections[name] if job not in closed or to not in sinks]
         place = f"{position}: routing of {job!r}"
         if kind == "fork":
             routes[job] = tasks(sections["Fork"], job, ways, f"{position}: fork of {job!r}")
-        elif kind == "join" and (refusal := _join_refusal(sections["Join"], job, position)):
+        elif kind == "join" and (refusal := join_refusal(sections["Join"], job, position)):
             routes[job] = refusal
         elif kind == "sink":
             routes[job] = {}
@@ -127,11 +127,12 @@ def part_of(
         ),
         routes=routes,
         switches={} if switch is None else switched(switch, names, position),
-        arrivals=_arrivals(sections["RandomSource"], position) if kind == "source" else {},
+        arrivals=arrivals_of(sections["RandomSource"], position) if kind == "source" else {},
     )
 
 
-def _join_refusal(section: Element, job: str, position: str) -> str | None:
+def join_refusal(section: Element, job: str, position: str) -> str | None:
+    """Return why a join is not followed, None where it waits for all tasks."""
     strategies = section.find("parameter[@name='JoinStrategy']")
     entry = by_class(strategies).get(job) if strategies is not None else None
     kind = "NormalJoin" if entry is None else last(entry.get("classPath"))
@@ -144,8 +145,9 @@ def _join_refusal(section: Element, job: str, position: str) -> str | None:
     )
 
 
-def _arrivals(section: Element, position: str) -> dict[str, Time | None]:
-    strategies = by_class(_parameter(section, "ServiceStrategy", position))
+def arrivals_of(section: Element, position: str) -> dict[str, Time | None]:
+    """Return the times between arrivals of each class, None where none come."""
+    strategies = by_class(parameter_of(section, "ServiceStrategy", position))
     return {
         name: time_of(strategy, f"{position}: arrivals of {name!r}")
         for name, strategy in strategies.items()
@@ -158,8 +160,8 @@ def _center(
 ) -> Center | None:  # fmt: skip
     """Return a station, None for what takes no time."""
     queue = sections["Queue"]
-    _check_names(queue, position)
-    limit = _size(queue, position)
+    check_names(queue, position)
+    limit = room_of(queue, position)
     kinds = [kind for kind in ("Delay", "Server", "PSServer") if kind in sections]
     if not kinds:
         if limit is not None or name in regions:
@@ -167,16 +169,8 @@ def _center(
         return None
     (kind,) = kinds
     section = sections[kind]
-    _check_names(section, position)
-    own = "ServiceStrategy" if section.find("parameter[@name='ServiceStrategy']") is not None \
-        or kind != "PSServer" else "ServerStrategy"  # fmt: skip
-    strategies = by_class(_parameter(section, own, position))
-    service = tuple(
-        time_of(strategies[job.name], f"{position}: service of {job.name!r}")
-        if job.name in strategies
-        else None
-        for job in classes
-    )
+    check_names(section, position)
+    service = service_of(section, classes, position)
     served = [job for job, time in zip(classes, service, strict=True) if time is not None]
     _check_order(queue, section, served, position)
     sizes = [size for size in (limit, regions.get(name)) if size is not None]
@@ -187,7 +181,7 @@ def _center(
         size = None
     if size is not None and name not in regions:
         _check_drops(queue, served, size, position)
-    servers = 1 if kind == "Delay" else _servers(section, position)
+    servers = 1 if kind == "Delay" else servers_of(section, position)
     everyone = not opened and inside <= servers  # a server for each job
     return Center(
         name=name,
@@ -199,15 +193,32 @@ def _center(
     )
 
 
-def _check_names(section: Element, position: str) -> None:
+def service_of(
+    section: Element, classes: Sequence[Ranked], position: str
+) -> tuple[Time | None, ...]:
+    """Return the time of a visit of each class, None where it is not served."""
+    own = "ServiceStrategy" if section.find("parameter[@name='ServiceStrategy']") is not None \
+        or section.get("className") != "PSServer" else "ServerStrategy"  # fmt: skip
+    strategies = by_class(parameter_of(section, own, position))
+    return tuple(
+        time_of(strategies[job.name], f"{position}: service of {job.name!r}")
+        if job.name in strategies
+        else None
+        for job in classes
+    )
+
+
+def check_names(section: Element, position: str) -> None:
+    """Refuse parameters that are not followed."""
     for parameter in section:
         name = parameter.get("name", "")
         if name not in _PARAMETERS[section.get("className", "")]:
             raise FileError(f"{position}: {name!r} is not supported here; remove it.")
 
 
-def _size(queue: Element, position: str) -> int | None:
-    text = _text(queue, "size")
+def room_of(queue: Element, position: str) -> int | None:
+    """Return how many jobs a queue has room for, None where it has no limit."""
+    text = parameter_text(queue, "size")
     if text in {"", "-1"}:
         return None
     size = whole(text, f"{position}: size")
@@ -216,8 +227,9 @@ def _size(queue: Element, position: str) -> int | None:
     return size
 
 
-def _servers(section: Element, position: str) -> int:
-    servers = whole(_text(section, "maxJobs") or "1", f"{position}: maxJobs")
+def servers_of(section: Element, position: str) -> int:
+    """Return the servers of a section."""
+    servers = whole(parameter_text(section, "maxJobs") or "1", f"{position}: maxJobs")
     if servers < 1:
         raise FileError(f"{position}: maxJobs is 0; give 1 or more.")
     return servers
@@ -283,12 +295,14 @@ def _alike(section: Element, names: set[str]) -> bool:
     return len({entries[name].findtext("value") for name in names if name in entries}) == 1
 
 
-def _text(section: Element, name: str) -> str:
+def parameter_text(section: Element, name: str) -> str:
+    """Return the value of a parameter, "" where there is none."""
     parameter = section.find(f"parameter[@name='{name}']")
     return "" if parameter is None else parameter.findtext("value", "").strip()
 
 
-def _parameter(section: Element, name: str, position: str) -> Element:
+def parameter_of(section: Element, name: str, position: str) -> Element:
+    """Return a parameter that must be there."""
     parameter = section.find(f"parameter[@name='{name}']")
     if parameter is None:
         raise FileError(f"{position}: {section.get('className')} has no {name}; add it.")

@@ -7,7 +7,12 @@ from typing import Any, Literal
 
 import attrs
 
+from parcast.errors import UnsupportedError
 from parcast_spmd.mixed.times import Time
+
+
+class NoSteadyStateError(UnsupportedError):
+    """More work comes than is done; nothing else need be known."""
 
 
 @attrs.frozen(kw_only=True)

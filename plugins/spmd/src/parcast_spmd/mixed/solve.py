@@ -8,7 +8,7 @@ import numpy as np
 from parcast.errors import UnsupportedError
 from parcast_spmd.mixed.convolution import Queue, check_size, convolved
 from parcast_spmd.mixed.forks import cycle_bounds
-from parcast_spmd.mixed.network import Center, MixedNetwork, MixedSolution
+from parcast_spmd.mixed.network import Center, MixedNetwork, MixedSolution, NoSteadyStateError
 from parcast_spmd.mixed.stations import (
     Floats,
     alone,
@@ -94,21 +94,21 @@ def _lengths(
     center, feed, rates = network.centers[k], network.feeds[k], work.rates[k]
     load = float(loads.sum())
     served = [time for r in visited if (time := center.service[r]) is not None]
+    speeds = speeds_of(center, 0 if center.size is None else center.size)
+    if not load:
+        return loads
+    if center.size is None and load >= speeds[-1]:
+        raise NoSteadyStateError(
+            f"Station {center.name!r} is offered {load:.6g} seconds of work each second and does "
+            f"{speeds[-1]:.6g}; it has no steady state: give it more servers or fewer arrivals."
+        )
     if feed.obstacle:
         raise UnsupportedError(
             f"Station {center.name!r} is fed by {feed.obstacle}, so its mean response has no exact "
             "form; simulate it."
         )
-    speeds = speeds_of(center, 0 if center.size is None else center.size)
-    if not load:
-        return loads
     if center.size is not None:
         return _limited(network, work, k, served, load)
-    if load >= speeds[-1]:
-        raise UnsupportedError(
-            f"Station {center.name!r} is offered {load:.6g} seconds of work each second and does "
-            f"{speeds[-1]:.6g}; it has no steady state: give it more servers or fewer arrivals."
-        )
     if feed.renewal is not None:
         if center.order != "turns" or len(speeds) > 1 or not all(t.exponential for t in served):
             raise UnsupportedError(
@@ -183,7 +183,7 @@ def _solve_closed(
         load = float(open_loads[k])
         speeds = speeds_of(network.centers[k], 0 if load else jobs)
         if load >= speeds[-1]:
-            raise UnsupportedError(
+            raise NoSteadyStateError(
                 f"Open classes offer station {network.centers[k].name!r} {load:.6g} seconds of "
                 f"work each second and it does {speeds[-1]:.6g}; it has no steady state."
             )

@@ -11,6 +11,22 @@ _Values = Mapping[str, float]
 _Transform = Callable[[float], float]
 
 
+#: Phases of one time at the most, as each is a state of its own
+MOST_PHASES = 100
+
+
+@attrs.frozen
+class Phases:
+    """A time as exponential phases, one after another, by chance."""
+
+    #: Probability to begin with each phase
+    start: tuple[float, ...]
+    #: Ends of each phase a second
+    rates: tuple[float, ...]
+    #: Probability that a phase (rows) is followed by another; the rest ends the time
+    after: tuple[tuple[float, ...], ...]
+
+
 @attrs.frozen(kw_only=True)
 class Time:
     """A random time, in seconds."""
@@ -21,12 +37,18 @@ class Time:
     exponential: bool = False
     #: The mean of exp(-s T) by s, where it is known here
     transform: _Transform | None = attrs.field(default=None, eq=False)
+    #: The same as phases, None where it is none of few
+    phases: Phases | None = attrs.field(default=None, eq=False)
 
 
 def exponential(mean: float) -> Time:
     """Return an exponential time."""
     return Time(
-        mean=mean, variation=1.0, exponential=True, transform=lambda s: 1.0 / (1.0 + mean * s)
+        mean=mean,
+        variation=1.0,
+        exponential=True,
+        transform=lambda s: 1.0 / (1.0 + mean * s),
+        phases=Phases((1.0,), (1.0 / mean,), ((0.0,),)) if mean else None,
     )
 
 
@@ -46,7 +68,13 @@ def _erlang(values: _Values) -> Time:
         variation=1.0 / phases,
         exponential=phases == 1,
         transform=lambda s: (1.0 + s / rate) ** -phases,
+        phases=_in_a_row(int(phases), rate) if phases in range(1, MOST_PHASES + 1) else None,
     )
+
+
+def _in_a_row(count: int, rate: float) -> Phases:
+    steps = tuple(tuple(float(j == i + 1) for j in range(count)) for i in range(count))
+    return Phases((1.0,) + (0.0,) * (count - 1), (rate,) * count, steps)
 
 
 def _mixture(values: _Values) -> Time:
@@ -58,6 +86,7 @@ def _mixture(values: _Values) -> Time:
         variation=square / mean**2 - 1,
         exponential=first == second,
         transform=lambda s: p * first / (first + s) + (1 - p) * second / (second + s),
+        phases=Phases((p, 1 - p), (first, second), ((0.0, 0.0), (0.0, 0.0))),
     )
 
 
@@ -70,7 +99,12 @@ def _coxian(values: _Values) -> Time:
     def transform(s: float) -> float:
         return first / (first + s) * (leaving + rest * second / (second + s))
 
-    return Time(mean=mean, variation=square / mean**2 - 1, transform=transform)
+    return Time(
+        mean=mean,
+        variation=square / mean**2 - 1,
+        transform=transform,
+        phases=Phases((1.0, 0.0), (first, second), ((0.0, rest), (0.0, 0.0))),
+    )
 
 
 def _uniform(values: _Values) -> Time:

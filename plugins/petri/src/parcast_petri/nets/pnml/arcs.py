@@ -37,17 +37,15 @@ def _arc_kind(arc: ET.Element) -> str:
     if type_element is not None:
         return type_element.get("value", "normal")
     kind = label(arc, "arctype") or arc.get("type", "normal")
-    # TAPAAL's transport arcs keep the ages of tokens, which matter to no arc that is read
+    # TAPAAL's transport arcs keep the ages of tokens, of which `Ages` knows
     kinds = {"tapnInhibitor": "inhibitor", "timed": "normal", "transport": "normal"}
     return kinds.get(str(kind), str(kind))
 
 
-def inscription(arc: ET.Element, role: str) -> str:
-    """Return the text of the number of tokens; ages of tokens are refused."""
+def inscription(arc: ET.Element) -> str:
+    """Return the text of the number of tokens; ages stand beside it."""
     text = label(arc, "inscription") or arc.get("inscription") or "1"
     if text.startswith(("[", "(")):  # TAPAAL: ages of tokens, and the number of a transport
-        if text.replace(" ", "").partition(":")[0] != "[0,inf)":
-            raise FileError(f"{role} is {text!r}, an interval of ages, which would be lost")
         text = "1"
     return arc.get("weight") or text
 

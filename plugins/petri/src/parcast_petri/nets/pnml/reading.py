@@ -15,6 +15,7 @@ from parcast.errors import FileError, did_you_mean
 from parcast.files import read_xml
 from parcast_petri.nets.net import Net
 from parcast_petri.nets.net_files import net_of
+from parcast_petri.nets.pnml.ages import Ages
 from parcast_petri.nets.pnml.arcs import count_of, inscription, role_of
 from parcast_petri.nets.pnml.elements import (
     ARCS,
@@ -82,6 +83,7 @@ class _Reading:
             constant.get("name", ""): constant.get("value", "")
             for constant in children(root, "constant")
         }
+        self.ages = Ages(self.constants)
 
     def _found(self, element: ET.Element) -> Iterator[ET.Element]:
         for node in element:
@@ -140,6 +142,13 @@ class _Reading:
         for node in self.nodes:
             if is_arc(node):
                 self._arc(node, places, transitions)
+        if self.ages.set_delays(transitions):
+            self.notes.append(
+                "ages of tokens are kept, as delays of the transitions that take them"
+            )
+            dialects.add("ages")
+            if all("delay" in transition for transition in transitions.values()):
+                dialects.discard(None)
         self._check_size(len(places), len(transitions))
         return self._built(places, list(transitions.values()), dialects)
 
@@ -171,8 +180,11 @@ class _Reading:
             if is_arc(node):
                 source, target = self._end(node, "source"), self._end(node, "target")
                 role, place, owner = role_of(node, source, target, set(colors.names), owners)
+                ages = f"the inscription of arc {source!r} to {target!r}"
+                self.ages.add_arc(node, role, place, owner, ages)
                 weight = partial(self._weight, node, source, target)
                 ends.setdefault(owner, []).append(colors.arc(node, role, place, weight))
+        self.ages.refuse()
         transitions: list[dict[str, Any]] = []
         dialects: set[str | None] = set()
         for node in self.nodes:
@@ -193,8 +205,7 @@ class _Reading:
 
     def _check_place(self, place: ET.Element, name: str) -> None:
         """Refuse what would be lost."""
-        if place.get("invariant", "< inf") not in ("< inf", "&lt; inf", ""):
-            raise FileError(f"place {name!r} has an invariant of ages, which would be lost")
+        self.ages.add_place(place, name)
         if int(count_of(label(place, "capacity") or "0", f"the capacity of place {name!r}")):
             raise FileError(f"place {name!r} has a capacity, which would be lost; add a place of "
                             "free slots")  # fmt: skip
@@ -214,6 +225,8 @@ class _Reading:
     ) -> None:
         source, target = self._end(arc, "source"), self._end(arc, "target")
         key, place, name = role_of(arc, source, target, places, transitions)
+        role = f"the inscription of arc {source!r} to {target!r}"
+        self.ages.add_arc(arc, key, place, name, role)
         weight, owner = self._weight(arc, source, target), transitions[name]
         arcs = owner.setdefault(key, {})
         arcs[place] = (
@@ -223,7 +236,7 @@ class _Reading:
 
     def _weight(self, arc: ET.Element, source: str, target: str) -> int:
         role = f"the weight of arc {source!r} to {target!r}"
-        return self._count(inscription(arc, role), role, child(arc, "hlinscription"))
+        return self._count(inscription(arc), role, child(arc, "hlinscription"))
 
     def _count(self, text: str, role: str, colored: ET.Element | None = None) -> int:
         """Return a number of tokens, which TAPAAL may name and say again as tokens ``dot``."""

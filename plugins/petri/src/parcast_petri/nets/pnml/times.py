@@ -166,6 +166,8 @@ def _tina(transition: ET.Element) -> tuple[Fields, list[str]] | None:
     if interval is None:
         raise FileError("its delay has no interval")
     bounds = [(node.text or "").strip() for node in interval]
+    if len(bounds) == 2 and bounds[0] in {"0", "0.0"} and bounds[1] in {"infty", "infinity", "w"}:
+        return None  # as where nothing is said
     if len(bounds) != 2 or bounds[0] != bounds[1] or interval.get("closure") != "closed":
         raise FileError(
             f"its delay is an interval, {' .. '.join(bounds)}, which is no single time and no law; "
