@@ -129,8 +129,8 @@ def cost_of(synthetic: Code, rng: np.random.Generator, *, proposed: bool) -> flo
         if high - low <= math.log(2):
             break
         if proposed:
-            (proposal,) = worth_measuring(runs, 256, 1, seed=1, most=256)
-            size = proposal.p
+            proposals = worth_measuring(runs, 256, 1, seed=1, most=256, enough=2.0)
+            size = proposals[0].p if proposals else 256.0  # narrow enough, but for other draws
         else:
             size = 2 * max(run.p for run in runs)
         new = synthetic.runs(np.array([size]), 1, rng)

@@ -57,6 +57,10 @@ def scaling(
         int, typer.Option(min=0, max=9, help="So many runs that narrow the answer most per "
                           "node-hour.")
     ] = 0,
+    narrow_to: Annotated[
+        float, typer.Option(min=1.01, metavar="FACTOR", help="The 90 % band that is narrow enough, "
+                            "its upper end over its lower one: no more runs are proposed.")
+    ] = 1.5,
     measure: Annotated[
         str | None,
         typer.Option(metavar="COMMAND", help="Measure them: what runs the code at {p} and prints "
@@ -100,6 +104,7 @@ def scaling(
         weak=weak,
         efficiency=efficiency,
         worth_measuring=worth_measuring,
+        narrow_to=narrow_to,
         measure=measure,
         measure_to=measure_to,
         seed=seed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 import numpy as np
@@ -45,23 +46,36 @@ def curves(
     particles: int | None = None,
 ) -> tuple[Curves, Posterior]:
     """Return draws of the curve, and the explanations that they are of."""
-    prior = prior or Prior()
     rng = np.random.default_rng(seed)
-    posterior = infer(observed, prior, rng, particles)
+    posterior = infer(observed, prior or Prior(), rng, particles)
     if bound is not None:
         posterior = _within(posterior, observed, bound, rng)
+    return draw(posterior, p, n, rng, bound), posterior
+
+
+def draw(
+    posterior: Posterior,
+    p: Floats,
+    n: Floats,
+    rng: np.random.Generator,
+    bound: Bound | None = None,
+    *,
+    whole_tails: bool = False,
+) -> Curves:
+    """Return a draw of the curve from each explanation; tails are drawn in where not ``whole``."""
+    observed, prior = posterior.discrepancy.observed, posterior.discrepancy.prior
     seconds = posterior.parts(p, n)
-    drift = posterior.drift(p, n, rng)
-    scatter = posterior.scatter()[:, None] * rng.standard_normal(drift.shape)
+    drift, scatter = posterior.deviations(p, n, rng)
     noise = np.sqrt(np.median(observed.variance)) * rng.standard_normal(drift.shape)
     smooth = np.log(np.maximum(seconds.sum(axis=-1), 1e-300)) + drift
-    smooth = _lighter(smooth, np.log2(p / observed.p.max()), prior.tails)
+    if not whole_tails:
+        smooth = _lighter(smooth, lighter_part(prior, p, observed.p.max()))
     low = np.log(np.maximum(bound(p, n), 1e-300))[None] if bound is not None else -np.inf
     at, size = observed.p[:1], observed.n[:1]
     start = np.log(posterior.parts(at, size).sum(axis=-1))[:, 0]
     kinds = binding(prior.terms)
     by_kind = np.stack([seconds[..., list(terms)].sum(axis=-1) for terms in kinds.values()], -1)
-    drawn = Curves(
+    return Curves(
         p=p,
         n=n,
         logs=np.maximum(smooth + scatter, low),
@@ -72,18 +86,17 @@ def curves(
         naming=prior.impartial(posterior.particles.has),
         first=np.log(size / at) - start,
     )
-    return drawn, posterior
 
 
-def _lighter(logs: Floats, doublings: Floats, tails: float) -> Floats:
-    """Return draws with lighter tails where they are far from what is measured.
+def lighter_part(prior: Prior, p: Any, largest: float) -> Any:
+    """Return which part of the tails is left at p: all of it up to twice the largest measured p."""
+    return 1 - (1 - prior.tails) * np.clip(np.log2(p / largest) - 1, 0, 1)
 
-    The middle half stays. What lies beyond it keeps a part of how far it does: all of it at twice
-    the largest measured p, and ``tails`` of it at four times and beyond.
-    """
+
+def _lighter(logs: Floats, part: Floats) -> Floats:
+    """Return draws of whose outer quarters a part is left, beyond the middle half."""
     low, high = np.quantile(logs, [0.25, 0.75], axis=0)
     middle = np.clip(logs, low, high)
-    part = 1 - (1 - tails) * np.clip(doublings - 1, 0, 1)
     drawn: Floats = middle + part * (logs - middle)
     return drawn
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast_scaling.mechanisms import Floats
+from parcast_scaling.particles import courses
 from parcast_scaling.prior import Prior
 
 Integers = NDArray[np.int64]
@@ -49,6 +50,13 @@ class Discrepancy:
         """Standard deviations of scatter and drift, shape (levels^2, 2)."""
         scatter, drift = self.prior.deviations(self.observed.noise)
         return np.stack([axis.ravel() for axis in np.meshgrid(scatter, drift, indexing="ij")], 1)
+
+    @cached_property
+    def course(self) -> tuple[Floats, Floats]:
+        """Each term over its value at the reference, and how far each size is from it."""
+        observed = self.observed
+        course = courses(self.prior.terms, observed.p, observed.n, observed.reference)
+        return course, np.log(observed.p / observed.reference[0])
 
     @cached_property
     def _covariance(self) -> Floats:

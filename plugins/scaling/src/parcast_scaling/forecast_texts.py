@@ -13,6 +13,9 @@ from parcast_scaling.measuring import Measured
 from parcast_scaling.times import Run
 from parcast_scaling.worth import Proposal
 
+#: The heads of a table, and its rows.
+Cells = tuple[tuple[str, ...], list[tuple[str, ...]]]
+
 
 def print_forecast(answer: Forecast, counts: str, left_out: Sequence[Run]) -> None:
     """Print the curve, its knee, and how runs lie that were left out."""
@@ -21,25 +24,9 @@ def print_forecast(answer: Forecast, counts: str, left_out: Sequence[Run]) -> No
         f"{answer.where}: {len(answer.runs)} runs at {counts} = "
         f"{', '.join(f'{p:g}' for p in sizes)}; one run varies by {100 * answer.noise:.2g} %\n"
     )
-    print_table(
-        (counts, "measured", "median", "50 %", "90 %", "efficiency",
-         f"under {100 * answer.target:g} %", "binds"),
-        [
-            [
-                f"{band.p:g}",
-                _measured([*answer.runs, *left_out], band),
-                format_seconds(band.median),
-                f"{format_seconds(band.low50)} .. {format_seconds(band.high50)}",
-                f"{format_seconds(band.low90)} .. {format_seconds(band.high90)}",
-                f"{100 * band.efficiency:.0f} %",
-                f"{100 * band.below:.0f} %",
-                f"{band.binds} ({100 * band.binds_chance:.0f} %)",
-            ]
-            for band in answer.bands
-        ],
-        optional=("50 %",),
-    )  # fmt: skip
-    print_text("\n" + _knee_sentence(answer, counts))
+    heads, rows = curve_table(answer, counts, left_out)
+    print_table(heads, rows, optional=("50 %",))
+    print_text("\n" + knee_sentence(answer, counts))
     of_other_work = 0
     for run in sorted(left_out, key=lambda run: run.p):
         band = next((band for band in answer.bands if band.holds(run)), None)
@@ -60,18 +47,39 @@ def print_forecast(answer: Forecast, counts: str, left_out: Sequence[Run]) -> No
         print_text(f"\n{remark}")
 
 
+def curve_table(answer: Forecast, counts: str, left_out: Sequence[Run]) -> Cells:
+    """Return the heads and the rows of the curve."""
+    heads = (counts, "measured", "median", "50 %", "90 %", "efficiency",
+             f"under {100 * answer.target:g} %", "binds")  # fmt: skip
+    return heads, [
+        (
+            f"{band.p:g}",
+            _measured([*answer.runs, *left_out], band),
+            format_seconds(band.median),
+            f"{format_seconds(band.low50)} .. {format_seconds(band.high50)}",
+            f"{format_seconds(band.low90)} .. {format_seconds(band.high90)}",
+            f"{100 * band.efficiency:.0f} %",
+            f"{100 * band.below:.0f} %",
+            f"{band.binds} ({100 * band.binds_chance:.0f} %)",
+        )
+        for band in answer.bands
+    ]
+
+
 def print_work(sizes: Sequence[NeededWork], target: float) -> None:
     """Print the work that keeps an efficiency."""
     if not sizes:
         return
     print_text(f"\nwork n for an efficiency of {100 * target:g} %:")
-    print_table(
-        ("p", "n", "90 %"),
-        [
-            [f"{size.p:g}", _amount(size.n), f"{_amount(size.low90)} .. {_amount(size.high90)}"]
-            for size in sizes
-        ],
-    )
+    print_table(*work_table(sizes))
+
+
+def work_table(sizes: Sequence[NeededWork]) -> Cells:
+    """Return the heads and the rows of the work that keeps an efficiency."""
+    return ("p", "n", "90 %"), [
+        (f"{size.p:g}", _amount(size.n), f"{_amount(size.low90)} .. {_amount(size.high90)}")
+        for size in sizes
+    ]
 
 
 def _amount(n: float | None) -> str:
@@ -83,7 +91,8 @@ def _measured(runs: Sequence[Run], band: Band) -> str:
     return format_seconds(median(seconds)) if seconds else ""
 
 
-def _knee_sentence(answer: Forecast, counts: str) -> str:
+def knee_sentence(answer: Forecast, counts: str) -> str:
+    """Return where the curve bends, and what takes most there."""
     knee, last = answer.knee, max(band.p for band in answer.bands)
     beyond = f"beyond {last:g}"
     ends = [f"{end:.3g}" if end is not None else beyond for end in (knee.low90, knee.high90)]
@@ -111,19 +120,29 @@ def print_proposals(proposals: Sequence[Proposal], goal: float) -> None:
     if not proposals:
         return
     print_text(f"\nworth measuring, for the 90 % band at p={goal:g}:")
-    print_table(
-        ("p", "expected time", "p times hours", "band now", "expected then"),
-        [
-            [
-                f"{proposal.p:g}",
-                format_seconds(proposal.seconds),
-                f"{proposal.cost:.3g}",
-                f"{proposal.before:.3g}-fold",
-                f"{proposal.after:.3g}-fold",
-            ]
-            for proposal in proposals
-        ],
+    print_table(*proposal_table(proposals))
+
+
+def print_enough(goal: float, narrow_to: float) -> None:
+    """Say why no more runs are proposed."""
+    print_text(
+        f"\nno more is worth measuring: the 90 % band at p={goal:g} is then narrower than "
+        f"{narrow_to:g}-fold; --narrow-to asks for a narrower one"
     )
+
+
+def proposal_table(proposals: Sequence[Proposal]) -> Cells:
+    """Return the heads and the rows of the runs that are worth measuring."""
+    return ("p", "expected time", "p times hours", "band now", "expected then"), [
+        (
+            f"{proposal.p:g}",
+            format_seconds(proposal.seconds),
+            f"{proposal.cost:.3g}",
+            f"{proposal.before:.3g}-fold",
+            f"{proposal.after:.3g}-fold",
+        )
+        for proposal in proposals
+    ]
 
 
 def print_measured(measured: Sequence[Measured], where: str) -> None:

@@ -69,10 +69,29 @@ def relative_parts(
     reference: tuple[float, float],
 ) -> Floats:
     """Return each term's part of the time at the reference, shape (particles, points, terms)."""
-    at, size = np.array([reference[0]]), np.array([reference[1]])
-    values = np.stack([term.values(p, n) / term.values(at, size) for term in terms], axis=-1)
-    parts = particles.shares()[:, None, :] * values[None]
+    parts = particles.shares()[:, None, :] * courses(terms, p, n, reference)[None]
     far = np.log(p / reference[0])[None]
     parts[:, :, 0] *= np.exp((1 - particles.divided)[:, None] * far)
     parts[:, :, -1] *= np.exp((particles.crowded - 1)[:, None] * far)
     return parts
+
+
+def courses(
+    terms: Sequence[Mechanism], p: Floats, n: Floats, reference: tuple[float, float]
+) -> Floats:
+    """Return each term over its value at the reference, shape (points, terms)."""
+    at, size = np.array([reference[0]]), np.array([reference[1]])
+    return np.stack([term.values(p, n) / term.values(at, size) for term in terms], axis=-1)
+
+
+def relative_sums(particles: Particles, course: Floats, far: Floats) -> Floats:
+    """Return the time over that at the reference, shape (particles, points).
+
+    It is the sum of :func:`relative_parts`, from the courses of the terms and the logarithm of p
+    over that at the reference.
+    """
+    share = particles.shares()
+    sums: Floats = share[:, 1:-1] @ course[:, 1:-1].T
+    sums += share[:, :1] * course[:, 0] * np.exp((1 - particles.divided)[:, None] * far)
+    sums += share[:, -1:] * course[:, -1] * np.exp((particles.crowded - 1)[:, None] * far)
+    return sums

@@ -13,9 +13,16 @@ from parcast_report.document import Drawing, Section, document
 from parcast_report.style import BELOW, CASING, INK, ON_BLUE, SERIES, log2_axis, log_axis
 from parcast_report.svg import point_out
 from parcast_scaling.forecast import Band, Forecast
-from parcast_scaling.isoefficiency import Surface
+from parcast_scaling.forecast_texts import (
+    curve_table,
+    knee_sentence,
+    proposal_table,
+    work_table,
+)
+from parcast_scaling.isoefficiency import Surface, WorkAndSize
 from parcast_scaling.mechanisms import MECHANISMS
 from parcast_scaling.times import Run
+from parcast_scaling.worth import Proposal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +33,11 @@ _EFFICIENCIES = (0.3, 0.5, 0.7, 0.9)
 
 
 def page(
-    answer: Forecast, counts: str, left_out: Sequence[Run] = (), surface: Surface | None = None
+    answer: Forecast,
+    counts: str,
+    left_out: Sequence[Run] = (),
+    by_work: WorkAndSize | None = None,
+    proposals: Sequence[Proposal] = (),
 ) -> str:
     """Return an HTML page with the curve, and its numbers as a table.
 
@@ -38,8 +49,10 @@ def page(
         What p is a number of.
     left_out
         Runs that were measured and not used.
-    surface
+    by_work
         Times and efficiencies over p and n, where the work differs from run to run.
+    proposals
+        Runs that are worth measuring.
     """
     drawings = [
         Drawing(
@@ -49,31 +62,23 @@ def page(
             partial(_draw_curve, answer=answer, counts=counts, left_out=left_out),
         )
     ]
-    if surface is not None:
+    if by_work is not None:
         drawings.append(
             Drawing(
                 "Time and efficiency by work",
                 f"Median time over {counts} and the work n, with lines of equal efficiency",
-                partial(_draw_surface, surface=surface, runs=answer.runs, counts=counts),
+                partial(_draw_surface, surface=by_work.surface, runs=answer.runs, counts=counts),
             )
         )
-    section = Section("Curve", answer.remarks, [_table(answer, counts)], drawings)
+    tables = [Table("Times", *curve_table(answer, counts, left_out))]
+    if by_work is not None:
+        title = f"Work n for an efficiency of {100 * answer.target:g} %"
+        tables.append(Table(title, *work_table(by_work.needed)))
+    if proposals:
+        tables.append(Table("Worth measuring", *proposal_table(proposals)))
+    texts = [f"{knee_sentence(answer, counts)}.", *answer.remarks]
+    section = Section("Curve", texts, tables, drawings)
     return document(f"Scaling of {answer.where}", "Scaling", [], [section])
-
-
-def _table(answer: Forecast, counts: str) -> Table:
-    rows = tuple(
-        (
-            f"{band.p:g}",
-            format_seconds(band.median),
-            f"{format_seconds(band.low50)} .. {format_seconds(band.high50)}",
-            _range(band),
-            f"{100 * band.efficiency:.0f} %",
-            _binding(band),
-        )
-        for band in answer.bands
-    )
-    return Table("Times", (counts, "median", "50 %", "90 %", "efficiency", "binds"), rows)
 
 
 def _range(band: Band) -> str:
@@ -90,9 +95,12 @@ def _draw_curve(
     figure.set_size_inches(6.6, 4.4)
     axes = figure.subplots()
     p = [band.p for band in answer.bands]
-    for low, high, alpha in (("low90", "high90", 0.15), ("low50", "high50", 0.25)):
-        lower, upper = ([getattr(band, end) for band in answer.bands] for end in (low, high))
-        axes.fill_between(p, lower, upper, color=SERIES[0], alpha=alpha, linewidth=0)
+    for level, alpha in ((90, 0.15), (50, 0.25)):
+        lower, upper = (
+            [getattr(band, f"{end}{level}") for band in answer.bands] for end in ("low", "high")
+        )
+        style = {"color": SERIES[0], "alpha": alpha, "linewidth": 0, "label": f"{level} % band"}
+        axes.fill_between(p, lower, upper, **style)
     _draw_knee(axes, answer, max(p))
     _draw_medians(axes, answer.bands)
     for runs, fill, label in ((answer.runs, INK, "measured"), (left_out, "none", "left out")):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,10 @@ from parcast_scaling.mechanisms import MECHANISMS, WORK, Floats, Mechanism, bind
 from parcast_scaling.particles import Bools, Particles, shares
 
 #: How often each kind of step is proposed.
-_STEPS = (0.34, 0.18, 0.24, 0.06, 0.07, 0.11)
+_STEPS = (0.22, 0.12, 0.44, 0.06, 0.07, 0.09)
+
+#: How often what two terms have together is proposed to be of the one alone, and of the other.
+_ALONE = 0.2
 
 #: The odds of each kind of mechanism where what binds is named.
 _NAMED = 0.15
@@ -80,20 +85,19 @@ class Prior:
     def propose(self, particles: Particles, rng: np.random.Generator) -> tuple[Particles, Floats]:
         """Return a step from each explanation, and the logarithm of how the prior takes to it.
 
-        A step changes one share, has a term come or go, lets one take the place of another, or
-        changes an exponent, or draws anew how far off times are.
+        A step changes one share, has a term come or go, shares out anew what two have, changes an
+        exponent, or draws anew how far off times are.
         """
         count = len(particles)
         kind = rng.choice(len(_STEPS), count, p=_STEPS)
         sizes = particles.sizes.copy()
-        comes = np.flatnonzero((kind == 1) | (kind == 2))
+        comes = np.flatnonzero(kind == 1)
         # sizes of absent terms are drawn anew: nothing measured is about them
         sizes[comes] = np.where(particles.has[comes], sizes[comes], self._sizes(len(comes), rng))
-        present, absent = _any_of(particles.has, rng), _any_of(~particles.has, rng)
-        step = _Step(particles.has.copy(), sizes, present, absent)
+        step = _Step(particles.has.copy(), sizes, _any_of(particles.has, rng))
         ratio = self._walk(step, kind == 0, rng)
         ratio += self._toggle(step, rng.integers(0, len(self.terms), count), kind == 1)
-        ratio += self._swap(step, kind == 2)
+        ratio += self._share_out(step, kind == 2, rng)
         divided = particles.divided + np.where(
             kind == 3, self.divided_spread * rng.standard_normal(count), 0.0
         )
@@ -138,21 +142,44 @@ class Prior:
         step.has[rows[where], term[where]] ^= True
         return np.where(where, sign * self._odds()[term], 0.0)
 
-    def _swap(self, step: _Step, where: Bools) -> Floats:
-        """Let a term take the place and the size of another."""
-        rows = np.arange(len(where))
-        before, after = step.present, step.absent
-        where &= ~step.has[rows, after]  # a code may have all terms
-        odds, weights = self._odds(), self.weights
-        first, second = step.sizes[rows, before], step.sizes[rows, after]
-        # exp() of both sizes stands in the prior before and after, and cancels
-        change = (weights[after] - weights[before]) * (first - second) + odds[after] - odds[before]
+    def _share_out(self, step: _Step, where: Bools, rng: np.random.Generator) -> Floats:
+        """Share out anew what a term and another have together, to both or to one of them."""
+        rows, count = np.arange(len(where)), len(self.terms)
+        first = step.present
+        second = (first + rng.integers(1, count, len(where))) % count
+        there = step.has[rows, second]
+        sizes = np.exp(np.stack([step.sizes[rows, first], step.sizes[rows, second]]))
+        total = sizes[0] + np.where(there, sizes[1], 0.0)
+        drawn = rng.random(len(where))
+        part = np.where(
+            drawn < _ALONE, 1.0, np.where(drawn < 2 * _ALONE, 0.0, rng.random(len(where)))
+        )
+        others = np.maximum(step.has.sum(axis=1) - 1 - there, 0)
+        ratio = self._shared_logs(first, second, part, total, others)
+        ratio -= self._shared_logs(first, second, sizes[0] / total, total, others)
         moved = rows[where]
-        step.sizes[moved, before[where]] = second[where]
-        step.sizes[moved, after[where]] = first[where]
-        step.has[moved, before[where]] = False
-        step.has[moved, after[where]] = True
-        return np.where(where, change, 0.0)
+        for term, size in ((first, part * total), (second, (1 - part) * total)):
+            step.has[moved, term[where]] = size[where] > 0
+            step.sizes[moved, term[where]] = np.log(np.maximum(size[where], 1e-300))
+        return np.where(where, ratio, 0.0)
+
+    def _shared_logs(
+        self,
+        first: NDArray[np.int64],
+        second: NDArray[np.int64],
+        part: Floats,
+        total: Floats,
+        others: NDArray[np.int64],
+    ) -> Floats:
+        """Return the logarithm of the density of two sizes over that of their being proposed."""
+        both = (part > 0) & (part < 1)
+        logs = np.log(total) - np.log(1 - 2 * _ALONE) + np.log(2 / (others + 2))
+        logs = np.where(both, logs, -np.log(_ALONE) - np.log(others + 1))
+        constants = np.array([math.lgamma(weight) for weight in self.weights])
+        for term, size in ((first, part * total), (second, (1 - part) * total)):
+            density = (self.weights[term] - 1) * np.log(np.maximum(size, 1e-300)) - constants[term]
+            logs += np.where(size > 0, density + self._odds()[term], 0.0)
+        return logs
 
     def _odds(self) -> Floats:
         odds: Floats = np.log(self.chances / (1 - self.chances))
@@ -202,7 +229,6 @@ class _Step:
     has: Bools
     sizes: Floats
     present: NDArray[np.int64]  #: a term that the code has
-    absent: NDArray[np.int64]  #: a term that it has not, where there is any
 
 
 def _any_of(which: Bools, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from parcast.files import check_file, write_text
 from parcast.quantities import parse_numbers
 from parcast_scaling.forecast import forecast
 from parcast_scaling.forecast_texts import (
+    print_enough,
     print_forecast,
     print_measured,
     print_proposals,
@@ -49,6 +50,7 @@ class Wanted:
     weak: bool
     efficiency: float
     worth_measuring: int
+    narrow_to: float  #: the band that is wanted, its upper end over its lower one
     measure: str | None  #: a command that measures what is worth it
     measure_to: int | None
     seed: int
@@ -81,6 +83,12 @@ def show_forecast(
     prior = _prior(registry, times, wanted, [*sizes, *(run.p for run in runs)])
     bound = None if wanted.sources else machine_bound(registry, times, wanted.machine)
     check(runs, times.where)
+    smallest = min(run.p for run in runs)
+    if wanted.measure_to is not None and wanted.measure_to < smallest:
+        raise ParcastError(
+            f"--measure-to {wanted.measure_to}: the smallest measured p is {smallest:g}; write it "
+            "or a larger one"
+        )
 
     def propose(measured: Sequence[Run], count: int) -> tuple[Proposal, ...]:
         return worth_measuring(
@@ -91,6 +99,7 @@ def show_forecast(
             seed=wanted.seed,
             most=wanted.measure_to,
             prior=prior,
+            enough=wanted.narrow_to,
         )
 
     measured: tuple[Measured, ...] = ()
@@ -132,11 +141,12 @@ def show_forecast(
         print_forecast(answer, times.counts, left_out)
         print_work(needed, wanted.efficiency)
         print_proposals(proposals, goal)
+        if wanted.worth_measuring > len(proposals) + len(measured):
+            print_enough(goal, wanted.narrow_to)
     if output is not None:
         from parcast_scaling.plot import page
 
-        surface = by_work.surface if by_work else None
-        write_text(output, page(answer, times.counts, left_out, surface))
+        write_text(output, page(answer, times.counts, left_out, by_work, proposals))
     return 0
 
 
