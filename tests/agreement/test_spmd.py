@@ -156,6 +156,48 @@ def program(rank, size):
     assert row.time == pytest.approx(by_sweep(matched_program(query).unrolled, costs).time)
 
 
+#: Networks whose links are shared by level, port and cable.
+SHARED = {
+    "levels": {"levels": [{"name": "node", "size": 4, "startup": 2**-9, "shared": 2**20}]},
+    "half the cables": {"topology": {"kind": "fat-tree", "down": [4, 4], "up": [1, 2]}},
+    "one bus": {"topology": {"kind": "bus", "bandwidth": 2**20, "latency": 2**-8}},
+}
+
+
+@pytest.mark.parametrize("network", SHARED)
+@pytest.mark.parametrize("steps", [1, 7])
+def test_what_is_posted_together_shares_the_fullest_link_in_every_round(network, steps):
+    workload = read_source(
+        f"""
+def program(rank, size):
+    for step in range({steps}):
+        compute(2**18)
+        isend((rank + 4) % size, 4096, tag=1)
+        isend((rank - 4) % size, 4096, tag=2)
+        irecv((rank - 4) % size, tag=1)
+        irecv((rank + 4) % size, tag=2)
+        waitall()
+        sendrecv(rank ^ 1, 512, rank ^ 1)
+"""
+    )
+    parts = {name: value for name, value in SHARED[network].items() if name == "topology"}
+    rest = {name: value for name, value in SHARED[network].items() if name != "topology"}
+    chosen = REGISTRY.machine(
+        {
+            "name": "dyadic",
+            "processor": {"rate": 2**20},
+            "nodes": {"cores": 4 if rest else 1},
+            "network": {"startup": 2**-6, "bandwidth": 2**20, "contention": "fair", **rest},
+            **parts,
+        }
+    )
+    (row,) = REGISTRY.compare(workload, chosen, p=16, solvers="spmd", elasticities=False).rows
+    assert row.status.value == "ok", row.message
+    query = Query(workload=workload, machine=chosen, p=16)
+    costs = Costs.of(query, ("compute", "messages"), WHOLE_NETWORK)
+    assert row.time == pytest.approx(by_sweep(matched_program(query).unrolled, costs).time)
+
+
 def test_no_run_is_shorter_than_its_fullest_link_is_busy(programs):
     """The level w is what that link carries, over all transfers."""
     shared = 0

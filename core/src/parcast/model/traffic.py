@@ -45,15 +45,38 @@ class Messages:
     targets: Column
     sizes: Column
     counts: Column
+    times: float = 1.0  #: how often all of them are sent, one exchange after another
+    posted: bool = False  #: each process has all of its own on the way at once
 
     @classmethod
-    def of(cls, sources: Any, targets: Any, sizes: Any, counts: Any = 1.0) -> Messages:
+    def of(
+        cls, sources: Any, targets: Any, sizes: Any, counts: Any = 1.0, *,
+        times: float = 1.0, posted: bool = False,
+    ) -> Messages:  # fmt: skip
         """Return messages, those of the same processes and size as one kind."""
         columns = np.broadcast_arrays(*map(np.ravel, (sources, targets, sizes, counts)))
         first, kind = distinct_rows(columns[:3])
         sources, targets = (ranks[first].astype(np.int64) for ranks in columns[:2])
         numbers = np.bincount(kind, columns[3].astype(float), len(first))
-        return cls(sources=sources, targets=targets, sizes=columns[2][first], counts=numbers)
+        return cls(
+            sources=sources,
+            targets=targets,
+            sizes=columns[2][first],
+            counts=numbers,
+            times=times,
+            posted=posted,
+        )
+
+    def mean(self, seconds: Column, processes: int) -> float:
+        """Return what a mean process takes of these seconds of each message.
+
+        That is the longest of its messages where it has all of them on the way at once.
+        """
+        if self.posted:
+            longest = np.zeros(processes)
+            np.maximum.at(longest, self.sources, seconds)
+            return float(longest.mean())
+        return float(np.sum(self.counts * seconds)) / processes
 
 
 def traffic_of(exchanges: Sequence[Messages], costs: Costs, processes: int) -> Traffic:
@@ -73,17 +96,19 @@ def traffic_of(exchanges: Sequence[Messages], costs: Costs, processes: int) -> T
     for messages in exchanges:
         pairs, sizes = (messages.sources, messages.targets), messages.sizes
         overheads = costs.sending(sizes) + costs.receiving(sizes)
-        fixed = float(np.sum(messages.counts * (overheads + costs.latency(*pairs, sizes))))
-        transfer = float(np.sum(messages.counts * costs.transfer(*pairs, sizes)))
+        own = float(np.sum(messages.counts * overheads)) / processes
+        fixed = own + messages.mean(costs.latency(*pairs, sizes), processes)
         seconds, link = _fullest(messages, costs)
-        busy += seconds
+        transfer = messages.mean(costs.transfer(*pairs, sizes), processes)
+        transfer = max(transfer, seconds / processes)
+        busy += messages.times * max(seconds, transfer)
         total = attrs.evolve(
             total,
-            fixed=total.fixed + fixed / processes,
-            transfer=total.transfer + transfer / processes,
-            fullest=link if seconds > busiest else total.fullest,
+            fixed=total.fixed + messages.times * fixed,
+            transfer=total.transfer + messages.times * transfer,
+            fullest=link if messages.times * seconds > busiest else total.fullest,
         )
-        busiest = max(busiest, seconds)
+        busiest = max(busiest, messages.times * seconds)
     level = (busy / total.transfer - 1) / (processes - 1) if total.transfer and processes > 1 else 0
     return attrs.evolve(total, level=min(1.0, max(0.0, level)))
 

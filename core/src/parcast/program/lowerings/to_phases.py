@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -252,30 +252,13 @@ def _phase(
 def _traffic(timed: Unrolled, counts: Counts, costs: Costs) -> Traffic:
     """Return what all messages of the program take of a mean process.
 
-    What all exchange by ``sendrecv`` is over before what comes next begins. Messages of a pool are
-    for nobody beforehand: they take what those between nodes do.
+    Messages of a pool are for nobody beforehand: they take what those between nodes do.
     """
-    sends = {
-        id(block): block
-        for block in timed.blocks
-        if block.op in SENDS and not is_signal(block.arguments)
-    }
-    numbers: dict[Hashable, int] = {}
-    kinds = {name: numbers.setdefault(_kind(block), len(numbers)) for name, block in sends.items()}
-    repeats = Counter(kinds[id(block)] for block in timed.blocks if id(block) in kinds)
-    blocks = {kinds[name]: block for name, block in sends.items()}
-    exchanges, together = [], []
-    for key, block in blocks.items():
-        sources = np.arange(timed.size) if block.ranks is None else block.ranks
-        columns = (sources, block.arguments["dst"], block.arguments["bytes"], repeats[key])
-        if block.op == "sendrecv" and block.ranks is None:
-            exchanges.append(Messages.of(*columns))
-        else:
-            together.append(np.broadcast_arrays(*columns))
-    if together:
-        exchanges.append(Messages.of(*map(np.concatenate, zip(*together, strict=True))))
-    known = [float(messages.counts.sum()) for messages in exchanges]
-    sent = [float((messages.counts * messages.sizes).sum()) for messages in exchanges]
+    exchanges = list(_exchanges(timed))
+    known = [messages.times * float(messages.counts.sum()) for messages in exchanges]
+    sent = [
+        messages.times * float((messages.counts * messages.sizes).sum()) for messages in exchanges
+    ]
     traffic = traffic_of(exchanges, costs, timed.size)
     of_pools = float(counts.messages.mean()) - sum(known) / timed.size
     if of_pools < 1e-9:
@@ -287,6 +270,57 @@ def _traffic(timed: Unrolled, counts: Counts, costs: Costs) -> Traffic:
         fixed=traffic.fixed + of_pools * overheads + carried * costs.overhead_per_byte,
         transfer=traffic.transfer + carried * costs.per_byte,
     )
+
+
+def _exchanges(timed: Unrolled) -> Iterator[Messages]:
+    """Yield the messages that are over before those that follow them begin.
+
+    These are what all exchange by ``sendrecv``, and what is posted from one wait to the next; what
+    is sent otherwise is taken as on the network together.
+    """
+    numbers: dict[Hashable, int] = {}
+    kinds: dict[int, int] = {}
+    blocks: dict[int, Block] = {}
+    exchanges: Counter[tuple[int, ...]] = Counter()
+    others: Counter[int] = Counter()
+    posted: list[int] = []
+    for block in timed.blocks:
+        if block.op in {"wait", "waitall"} and posted:
+            exchanges[tuple(posted)] += 1
+            posted = []
+        if block.op not in SENDS or is_signal(block.arguments):
+            continue
+        if id(block) not in kinds:
+            kinds[id(block)] = numbers.setdefault(_kind(block), len(numbers))
+        kind = kinds[id(block)]
+        blocks[kind] = block
+        if block.op == "isend":
+            posted.append(kind)
+        elif block.op == "sendrecv" and block.ranks is None:
+            exchanges[kind,] += 1
+        else:
+            others[kind] += 1
+    if posted:
+        exchanges[tuple(posted)] += 1
+    for members, times in exchanges.items():
+        sent = Counter(members)
+        waited = blocks[members[0]].op == "isend"
+        yield _messages(timed.size, blocks, sent, times=times, posted=waited)
+    if others:
+        yield _messages(timed.size, blocks, others)
+
+
+def _messages(
+    size: int, blocks: Mapping[int, Block], counts: Counter[int], **exchange: Any
+) -> Messages:
+    """Return the messages of these blocks, each so many times."""
+    columns = []
+    for kind, count in counts.items():
+        block = blocks[kind]
+        sources = np.arange(size) if block.ranks is None else block.ranks
+        sent = (sources, block.arguments["dst"], block.arguments["bytes"], count)
+        columns.append(np.broadcast_arrays(*sent))
+    return Messages.of(*map(np.concatenate, zip(*columns, strict=True)), **exchange)
 
 
 def _kind(block: Block) -> Hashable:

@@ -38,6 +38,7 @@ class Demands:
     members: int = 1  #: c, processes in a group
     level: float = 0.0  #: w
     link: str = ""  #: whose load w is of; none where the machine states w
+    fair: bool = False  #: whether all who send share the network, rather than wait in line
     uneven: Uneven | None = None  #: where processes differ, or share processors
     options: Any  #: of the solver that asks
     seed: tuple[int, ...] = (0, 0)  #: the query's, and which phase it is
@@ -161,6 +162,7 @@ def _demands(
         members=phase.group,
         level=level,
         link=traffic.fullest if traffic and stated is None else "",
+        fair=query.machine.network.contention == "fair",
         uneven=uneven,
         options=options,
         seed=(query.seed, index),

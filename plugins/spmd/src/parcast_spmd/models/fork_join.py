@@ -58,7 +58,7 @@ def fixed_cycles(phase: Demands) -> Answer | None:
     n, service = phase.bursts, phase.options.service
     steady = service is None or service.variance == 0 or not phase.shared
     if phase.constant and steady and phase.uneven is None:
-        cycle = rounds(phase.groups, phase.delay, phase.shared, n)
+        cycle = rounds(phase.groups, phase.delay, phase.shared, n, shared=phase.fair)
         return joined(phase, "constant", cycle.time, cycle.queuing)
     if phase.groups == 1 and phase.uneven is None:
         return joined(phase, "fixed-cycles", n * (phase.delay + phase.shared), n * phase.shared)

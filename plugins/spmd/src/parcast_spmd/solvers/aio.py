@@ -189,7 +189,13 @@ def _one_constant_queue(phase: Demands) -> Answer:
     if phase.io:
         whole = rounds(phase.sharing, phase.bursts * phase.delay, phase.io, phase.cycles)
     else:
-        whole = rounds(phase.groups, phase.delay, phase.shared, phase.bursts * phase.cycles)
+        whole = rounds(
+            phase.groups,
+            phase.delay,
+            phase.shared,
+            phase.bursts * phase.cycles,
+            shared=phase.fair,
+        )
     cycle_time, at_queue = whole.time / phase.cycles, whole.queuing / phase.cycles
     waiting = max(0.0, cycle_time - phase.bursts * phase.delay - at_queue)
     return answer(

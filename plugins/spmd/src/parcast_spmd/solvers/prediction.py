@@ -19,6 +19,14 @@ _OPEN_LEVEL = (
     "the machine states no contention level w: the time is at w = 1/2, the bounds at 0 and 1"
 )
 
+_TOGETHER = (
+    "each exchange takes as long as its fullest link is busy: too short where processes drift "
+    "apart, too long where some need not wait for the others"
+)
+
+#: Where all together queue for less than this of one transfer, no link is named.
+_NOTED = 0.01
+
 #: Methods that leave nothing to bound
 _CERTAIN = frozenset({"constant", "delay"})
 
@@ -89,12 +97,15 @@ def predict(
 
 def _derived_levels(phases: Sequence[Demands]) -> list[str]:
     """Return notes on contention levels that follow from what links carry."""
-    return [
+    levels = [
         f"w = {level:.3g}, the part of transfers that queues, is that of the fullest link, {link}"
         for level, link in dict.fromkeys(
-            (phase.level, phase.link) for phase in phases if phase.link and phase.shared
+            (phase.level, phase.link)
+            for phase in phases
+            if phase.link and phase.level * phase.groups > _NOTED
         )
     ]
+    return [*levels, _TOGETHER] if levels else []
 
 
 def _total(answers: Sequence[Answer]) -> float:

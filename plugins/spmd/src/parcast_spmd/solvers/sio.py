@@ -133,7 +133,8 @@ def range_of(phases: Sequence[Demands], answers: Sequence[Answer]) -> Range | No
 
 def _with_constant_bursts(phase: Demands) -> float:
     """Return the time of a synchronous phase in which nothing varies, exactly."""
-    cycle = rounds(phase.groups, phase.compute + phase.free, phase.shared, phase.bursts)
+    delay, passage = phase.compute + phase.free, phase.shared
+    cycle = rounds(phase.groups, delay, passage, phase.bursts, shared=phase.fair)
     return phase.cycles * (cycle.time + phase.io)
 
 
