@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from functools import cached_property
 from typing import Any, Literal
 
 import attrs
@@ -225,6 +226,10 @@ class Costs:
         UnsupportedError
             If the costs have none.
         """
+        return self._wiring
+
+    @cached_property
+    def _wiring(self) -> Wiring:
         if self.fabric is None:
             raise UnsupportedError("the machine has neither fair contention nor a topology")
         ports = self.placement.position % self.ports

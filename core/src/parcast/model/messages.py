@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -59,7 +60,7 @@ class Wiring:
     levels: tuple[LevelCosts, ...]
     nodes: Ranks
 
-    @property
+    @cached_property
     def capacity(self) -> NDArray[Any]:
         """Bytes a second of each link."""
         own = [
@@ -69,13 +70,13 @@ class Wiring:
         ]
         return np.concatenate([self.fabric.capacity, *own])
 
-    @property
+    @cached_property
     def latency(self) -> NDArray[Any]:
         """Seconds that each link adds to a message's latency."""
         more = len(self.capacity) - len(self.fabric.latency)
         return np.concatenate([self.fabric.latency, np.zeros(more, np.int64)])
 
-    @property
+    @cached_property
     def shared(self) -> NDArray[np.bool_]:
         """Whether the messages of each link share it; otherwise each may have all of it."""
         more = len(self.capacity) - len(self.fabric.shared)

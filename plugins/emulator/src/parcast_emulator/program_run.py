@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from parcast import Query, UnsupportedError
 from parcast.model import WHOLE_NETWORK, Costs
 from parcast.plugins import Kernel
-from parcast.program.matching import matched_program
+from parcast.program.matching import Matched, matched_program
 from parcast.program.reference import SAME_INSTANT
 from parcast.program.source import SENDS
 from parcast_emulator.cluster import Cluster
@@ -22,8 +23,13 @@ from parcast_emulator.processes.ports import Ports
 
 if TYPE_CHECKING:
     from parcast_emulator.engines.ranks import engine as compiled
+    from parcast_emulator.engines.ranks.folding import Folding
 
     Run: TypeAlias = processes.Run | compiled.Run
+
+
+#: Programs of fewer operations are simulated as a whole.
+LEAST = 1_000_000
 
 
 def costs_of(query: Query) -> tuple[Costs, bool]:
@@ -36,6 +42,10 @@ def costs_of(query: Query) -> tuple[Costs, bool]:
     UnsupportedError
         If the machine lacks what the program needs.
     """
+    return query.once("emulator: costs", _costs_of)
+
+
+def _costs_of(query: Query) -> tuple[Costs, bool]:
     unrolled = matched_program(query, pools=True).unrolled
     needs = set(unrolled.needs())
     disk = query.machine.part("disk", Disk)
@@ -68,15 +78,37 @@ def run(query: Query, polling: float, progress: Progress = lambda _time, _done: 
 
     Few operations are simulated by processes, many by the compiled kernels where they can.
     """
-    engine = process_run
-    if why_not_compiled(query) is None:
+    engine: Callable[[Query, float], Run] = process_run
+    if folding(query) is not None:
+        engine = compiled_run
+    elif why_not_compiled(query) is None:
         fair = costs_of(query)[0].contention == "fair"
-        engine = (_FLOWS if fair else _RANKS).form(
-            matched_program(query, pools=True).unrolled.count()
-        )
-    program_run: Run = engine(query, polling)
+        engine = (_FLOWS if fair else _RANKS).form(simulated(query).unrolled.count())
+    program_run = engine(query, polling)
     program_run.run(progress)
     return program_run
+
+
+def folding(query: Query) -> Folding | None:
+    """Return which ranks of a large program stand for all; None where the whole is simulated."""
+
+    def fold(query: Query) -> Folding | None:
+        unrolled, jobs = matched_program(query, pools=True).unrolled, query.workload.content.jobs
+        costs, on_nodes = costs_of(query)
+        alone = not (jobs or on_nodes) and why_not_compiled(query) is None
+        if costs.contention != "fair" or unrolled.count() < LEAST or not alone:
+            return None
+        from parcast_emulator.engines.ranks.folding import folding_of
+
+        return folding_of(unrolled, costs)
+
+    return query.once("emulator: folding", fold)
+
+
+def simulated(query: Query) -> Matched:
+    """Return the program, or those of its ranks that stand for all."""
+    part = folding(query)
+    return matched_program(query, pools=True) if part is None else part.matched
 
 
 def utilization(query: Query, seconds: float) -> dict[str, float]:
@@ -88,13 +120,14 @@ def utilization(query: Query, seconds: float) -> dict[str, float]:
 
     from parcast_network.utilization import link_utilization
 
-    columns = matched_program(query, pools=True).columns
+    part, columns = folding(query), simulated(query).columns
     messages = np.flatnonzero(columns.among(SENDS))
     sources, targets = columns.rank_of(messages), columns.dst[messages]
     sizes = np.broadcast_to(
         costs.on_wire(sources, targets, columns.amount[messages]), len(messages)
     )
-    return link_utilization(costs.wiring(), sources, targets, sizes, seconds)
+    wiring = costs.wiring() if part is None else part.wiring
+    return link_utilization(wiring, sources, targets, sizes, seconds)
 
 
 def process_run(query: Query, polling: float) -> processes.Run:
@@ -118,13 +151,14 @@ def compiled_run(query: Query, polling: float) -> compiled.Run:
     from parcast_emulator.engines.ranks import engine
 
     costs, nodes = _machine(query)
-    nic = query.machine.part("nic", Nic) or Nic()
+    nic, part = query.machine.part("nic", Nic) or Nic(), folding(query)
     return engine.Run(
-        matched_program(query, pools=True),
+        simulated(query),
         costs,
         nodes=nodes,
         half=nic.duplex == "half",
         polling=polling,
+        wiring=None if part is None else part.wiring,
     )
 
 

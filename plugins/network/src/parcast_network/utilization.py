@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from parcast.model import Wiring
+from parcast_network.folding import FoldedWiring
 
 #: Links that are named, the fullest first: so many, and none that is half as full as that.
 MOST_NAMED = 200
 
 
 def link_utilization(
-    wiring: Wiring, sources: Any, targets: Any, sizes: Any, seconds: float
+    wiring: Wiring | FoldedWiring, sources: Any, targets: Any, sizes: Any, seconds: float
 ) -> dict[str, float]:
     """Return the share of the fullest links' capacity that messages used, by name.
 
@@ -28,7 +29,8 @@ def link_utilization(
     """
     if not len(sizes) or not seconds:
         return {}
-    ranks = len(wiring.nodes)
+    plain = wiring.wiring if isinstance(wiring, FoldedWiring) else wiring
+    ranks = len(plain.nodes)
     pairs, row = np.unique(sources.astype(np.int64) * ranks + targets, return_inverse=True)
     routes = wiring.routes(*np.divmod(pairs, ranks))
     bytes_of_pairs = np.bincount(row, sizes, len(pairs))
@@ -37,6 +39,8 @@ def link_utilization(
         passed = links >= 0
         np.add.at(on_link, links[passed], bytes_of_pairs[passed])
     shares = np.where(wiring.shared, on_link / (capacity * seconds), 0.0)
+    if isinstance(wiring, FoldedWiring):
+        shares = shares[wiring.standing]
     fullest = np.argsort(-shares, kind="stable")[:MOST_NAMED]
     least = shares[fullest[0]] / 2
-    return {wiring.name(int(link)): float(shares[link]) for link in fullest if shares[link] > least}
+    return {plain.name(int(link)): float(shares[link]) for link in fullest if shares[link] > least}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         groups_and_bytes,
         is_collective,
     )
+    from parcast.program.matching.folding import folded, periods_of
     from parcast.program.matching.prepare import matched_program
 else:
     __getattr__ = lazily(__name__)
@@ -36,6 +37,7 @@ __all__ = [
     "ends_in_block_order",
     "expand",
     "find_collectives",
+    "folded",
     "groups",
     "groups_and_bytes",
     "is_collective",
@@ -43,4 +45,5 @@ __all__ = [
     "match_unrolled",
     "matched_program",
     "operation_columns",
+    "periods_of",
 ]

@@ -78,15 +78,19 @@ def match(columns: Columns) -> Matching:
 def _sides(columns: Columns) -> tuple[_Side, _Side]:
     owner = np.repeat(np.arange(len(columns.offsets) - 1, dtype=np.int32), np.diff(columns.offsets))
     sends, receives = (np.flatnonzero(columns.among(names)) for names in (SENDS, RECEIVES))
+    source, to = owner[sends], columns.dst[sends]
+    if (copies := columns.unrolled.copies) > 1:  # the copy that sends to a rank which is kept
+        size = np.int32(columns.unrolled.size)
+        source, to = (source - to // size * size) % (size * copies), to % size
     return (
-        _Side(sends, owner[sends], columns.dst[sends], columns.tag[sends]),
+        _Side(sends, source, to, columns.tag[sends]),
         _Side(receives, columns.src[receives], owner[receives], columns.tag[receives]),
     )
 
 
 def _keys(columns: Columns, sends: _Side, receives: _Side) -> tuple[Ids, Ids]:
     """Return one number for each channel: a sender, a receiver and a tag."""
-    size = len(columns.offsets) - 1
+    size = (len(columns.offsets) - 1) * columns.unrolled.copies
     tags = sends.tag, receives.tag
     both = np.concatenate(tags)
     low, span = (int(both.min()), int(np.ptp(both)) + 1) if len(both) else (0, 1)

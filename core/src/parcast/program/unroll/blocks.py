@@ -111,6 +111,9 @@ class Unrolled:
     sites: tuple[Site, ...]
     where: str = ""  #: the file, as errors name it
     pools: tuple[Pool, ...] = ()
+    #: processes that each rank stands for, ``size`` apart (`parcast.program.matching.folding`);
+    #: peers are numbers of these
+    copies: int = 1
 
     def ranks_of(self, block: Block) -> Ranks:
         """Return the ranks of a block, rising."""

@@ -69,13 +69,12 @@ class TightlyCoupled:
         if not isinstance(content, Processes):
             count = costs.count_operations(query)
             return None if count is None else costs.ANSWER + costs.CALLS * count
-        from parcast.program.matching import matched_program
-        from parcast_emulator.program_run import why_not_compiled
+        from parcast_emulator.program_run import simulated, why_not_compiled
 
         program_query = content.as_program(query)
-        unrolled = matched_program(program_query, pools=True).unrolled
+        unrolled = simulated(program_query).unrolled
         fair = query.machine.network.contention == "fair"
-        seconds = costs.FLOWS * (1 + query.p / costs.BESIDE) if fair else costs.RANKS
+        seconds = costs.FLOWS * (1 + unrolled.size / costs.BESIDE) if fair else costs.RANKS
         if why_not_compiled(program_query) is not None:
             seconds = costs.PROCESSES
         return costs.ANSWER + seconds * unrolled.count() + costs.TASK * unrolled.tasks()
@@ -128,9 +127,17 @@ def _too_many(count: str, why: str = "") -> str:
 
 def _program(query: Query, options: Options) -> Prediction:
     from parcast.program.matching import matched_program
-    from parcast_emulator.program_run import costs_of, run, utilization, why_not_compiled
+    from parcast_emulator.program_run import (
+        costs_of,
+        run,
+        simulated,
+        utilization,
+        why_not_compiled,
+    )
 
-    count = matched_program(query, pools=True).unrolled.count()
+    operations = matched_program(query, pools=True).unrolled.count()
+    part = simulated(query).unrolled
+    count = part.count()
     slow = why_not_compiled(query)
     limit = options.most_operations or (_COMPILED if slow is None else _INTERPRETED)
     if count > limit:
@@ -138,10 +145,12 @@ def _program(query: Query, options: Options) -> Prediction:
         raise UnsupportedError(_too_many(f"{count:,}", why))
     with simulation_progress() as progress:
         finished = run(query, options.polling, progress)
-    parts = sum(finished.parts, Parts()) * (1 / query.p)
+    parts = sum(finished.parts, Parts()) * (1 / part.size)
     values: Any = dict(zip(parts.values(), _BINDING, strict=True))
     notes: list[str] = []
-    details: dict[str, Any] = {"operations": count}
+    details: dict[str, Any] = {"operations": operations}
+    if part.copies > 1:
+        details["simulated"] = {"ranks": part.size, "each for": part.copies}
     if used := utilization(query, max(finished.ends)):
         details["utilization"] = used
     if jobs := query.workload.content.job_times(finished.ends, finished.starts):

@@ -52,7 +52,8 @@ class Program(NamedTuple):
     waiting: _Numbers  #: the wait that each belongs to
     striped: NDArray[np.bool_]  #: of accesses: whether all disks take a piece
     route: NDArray[np.int32]  #: of each message, its row in ``routes``, where links are shared
-    routes: NDArray[np.int32]  #: links, in rows filled up with `NO_LINK`
+    routes: NDArray[np.int32]  #: places in ``links``, in rows filled up with `NO_LINK`
+    links: NDArray[np.int32]  #: those that some message passes
     flowing: Floats  #: of each message: the bytes that flow over its route
 
 
@@ -126,8 +127,11 @@ _MESSAGE = [
 _LINKS = [("lower", "i8"), ("upper", "i8")]
 
 
-def program_of(matched: Matched, costs: Costs) -> Program:
-    """Return a program with what each operation costs its own rank, or a disk."""
+def program_of(matched: Matched, costs: Costs, wiring: Any = None) -> Program:
+    """Return a program with what each operation costs its own rank, or a disk.
+
+    ``wiring`` has the links that messages share, where they do.
+    """
     columns, matching = matched.columns, matched.matching
     rank = np.repeat(np.arange(len(columns.offsets) - 1, dtype=np.int32), np.diff(columns.offsets))
     striped = np.array(
@@ -148,14 +152,14 @@ def program_of(matched: Matched, costs: Costs) -> Program:
         latency,
         transfer,
         receiving,
-        columns.dst,
+        columns.dst % columns.unrolled.size if columns.unrolled.copies > 1 else columns.dst,
         matching.received_from.copy() if timed else matching.received_from,
         _boxes(columns, rank, matched) if timed else np.empty(0, np.int32),
         # where messages are paid for, they are put in the order of their arrivals
         columns.wait_request.copy() if costs.overhead_by == "message" else columns.wait_request,
         columns.wait_op,
         striped,
-        *_routes(columns, messages, costs),
+        *_routes(columns, messages, costs, wiring),
     )
 
 
@@ -180,7 +184,7 @@ def _messages(columns: Columns, rank: Any, costs: Costs) -> _Messages | None:
         return None
     at = np.flatnonzero(columns.among(("send", "isend", "sendrecv")))
     source, target, size = rank[at], columns.dst[at], columns.amount[at]
-    keys = source.astype(np.int64) * len(columns.offsets) + target
+    keys = source.astype(np.int64) * len(costs.placement.node) + target
     if costs.sizes or costs.signals:
         least = [*([0.0] if costs.signals else []), *(float(size.least) for size in costs.sizes)]
         keys = keys * (len(least) + 1) + np.searchsorted(least, size, side="right")
@@ -191,20 +195,26 @@ def _messages(columns: Columns, rank: Any, costs: Costs) -> _Messages | None:
     return _Messages(at, source, target, size, kind, heads[first])
 
 
-def _routes(columns: Columns, messages: _Messages | None, costs: Costs) -> tuple[Any, Any, Any]:
-    """Return the row of each message's route, the routes, and the bytes on them.
+def _routes(
+    columns: Columns, messages: _Messages | None, costs: Costs, wiring: Any
+) -> tuple[Any, Any, Any, Any]:
+    """Return the row of each message's route, the routes and their links, and the bytes on them.
 
     A message that passes no link that it shares has no row.
     """
-    if costs.contention != "fair" or messages is None:
-        return np.empty(0, np.int32), np.empty((0, 1), np.int32), np.empty(0)
+    if wiring is None or messages is None:
+        none = np.empty(0, np.int32)
+        return none, np.empty((0, 1), np.int32), none, np.empty(0)
     at, source, target, size, kind, _ = messages
-    routes = costs.wiring().routes(*messages.examples()[:2])
+    routes = wiring.routes(*messages.examples()[:2])
     route, flowing = np.full(len(columns.op), NONE, np.int32), np.zeros(len(columns.op))
     row = np.where(np.any(routes >= 0, axis=1), np.arange(len(routes)), NONE)
     route[at] = row[kind]
     flowing[at] = costs.on_wire(source, target, size)
-    return route, front_packed(routes), flowing
+    packed = front_packed(routes)
+    links = np.unique(packed[packed >= 0]).astype(np.int32)
+    places = np.where(packed < 0, packed, np.searchsorted(links, packed)).astype(np.int32)
+    return route, places, links, flowing
 
 
 def front_packed(routes: Any) -> Any:
@@ -302,7 +312,7 @@ def initial_state(columns: Columns, program: Program, costs: Costs, cluster: Clu
     )
     rank.next, rank.end = columns.offsets[:-1], columns.offsets[1:]
     rank.wait = np.searchsorted(columns.wait_op, rank.next)
-    rank.node, rank.any_receive = costs.placement.node, NONE
+    rank.node, rank.any_receive = costs.placement.node[:size], NONE
     message.arrival = np.nan
     links.lower = links.upper = NONE
     return State(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parcast import Parts
 from parcast.errors import InvalidPointError
-from parcast.model import Costs
+from parcast.model import Costs, Wiring
 from parcast.program.matching import OPS, Columns, Matched
 from parcast_emulator.cluster import Cluster, Hardware, make_cluster
 from parcast_emulator.engines.ranks.arrays import (
@@ -27,6 +27,9 @@ from parcast_emulator.engines.ranks.spending import SYNCHRONIZATION
 from parcast_emulator.engines.servers import Servers
 from parcast_emulator.engines.usage import Progress
 
+if TYPE_CHECKING:
+    from parcast_network.folding import FoldedWiring
+
 #: Operations and events between two looks at the progress bar.
 _HANDLED = 2_000_000
 
@@ -43,8 +46,10 @@ class Run:
 
     def __init__(
         self, matched: Matched, costs: Costs, *, nodes: Cluster | None = None, half: bool = False,
-        polling: float = 0.0,
+        polling: float = 0.0, wiring: FoldedWiring | None = None,
     ) -> None:  # fmt: skip
+        fair = costs.contention == "fair"
+        self.wiring = wiring or costs.wiring() if fair else None
         self.matched, self.costs, self.polling = matched, costs, polling
         self.half = half
         self.on_nodes = nodes is not None
@@ -67,7 +72,7 @@ class Run:
         InvalidPointError
             If processes wait for each other for ever; one and its line are named.
         """
-        program = program_of(self.matched, self.costs)
+        program = program_of(self.matched, self.costs, self.wiring)
         state = self._ended(program, progress)
         if state.times[STARTED] > 0:  # known only now, and nothing before it counts
             self.start = float(state.times[STARTED])
@@ -86,8 +91,7 @@ class Run:
         state = initial_state(columns, program, self.costs, self.cluster)
         servers = Servers.of(self.cluster)
         room = 2 * int(np.diff(columns.offsets).max()) + 8
-        fair = self.costs.contention == "fair"
-        flows = _Flows(program, self.costs) if fair else None
+        flows = None if self.wiring is None else _Flows(program, self.wiring)
         while True:
             arguments = program, charges, state, self.cluster, servers
             why = run(_HANDLED, *arguments) if flows is None else flows.run(_HANDLED, *arguments)
@@ -105,11 +109,11 @@ class Run:
 class _Flows:
     """Messages that share links, and the kernel that follows them."""
 
-    def __init__(self, program: Program, costs: Costs) -> None:
+    def __init__(self, program: Program, wiring: Wiring | FoldedWiring) -> None:
         from parcast_emulator.engines.ranks import flows
 
         self._flows = flows
-        self._state = flows.initial_flows(program, costs)
+        self._state = flows.initial_flows(program, wiring)
 
     def run(self, *arguments: Any) -> int:
         """Let all ranks run; make room for what flows."""

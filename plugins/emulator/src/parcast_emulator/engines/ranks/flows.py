@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.model import Costs
 from parcast_emulator.compilation import kernel_of_flows, step
 from parcast_emulator.engines.ranks.arrays import EVENTS, HANDLED, LEAVING, NOW, READY, Program
 from parcast_emulator.engines.ranks.instants import WHILE, take
@@ -41,10 +40,11 @@ class Carried(NamedTuple):
     changed: NDArray[np.float64]  #: when rates changed last
 
 
-def initial_flows(program: Program, costs: Costs) -> tuple[Carried, State]:
+def initial_flows(program: Program, wiring: Any) -> tuple[Carried, State]:
     """Return that no message flows."""
-    wiring, hops = costs.wiring(), program.routes.shape[1]
-    network = new_state(wiring.capacity, wiring.shared, flows=_ROOM, hops=hops)
+    hops = program.routes.shape[1]
+    capacity, shared = wiring.capacity[program.links], wiring.shared[program.links]
+    network = new_state(capacity, shared, flows=_ROOM, hops=hops)
     return _carried(np.arange(_ROOM)), network
 
 
