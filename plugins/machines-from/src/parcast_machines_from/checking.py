@@ -57,6 +57,9 @@ SOLVER = "emulator.tc"
 #: Half of a normal 95 % interval in standard deviations, and the median of its absolute values.
 _Z, _MEDIAN = 1.96, 0.6745
 
+#: The spread of a median of samples, over that of a sample and the root of their number.
+_OF_MEDIAN = 1.2533
+
 #: Other benchmarks that tell how far one may be off.
 _FEWEST = 4
 
@@ -266,7 +269,7 @@ def _compared(series: Series, value: Value, row: Row) -> Compared | None:
         series.benchmark, series.quantity, row.p, series.nodes, series.within, value.size,
         value.value, predicted, low, high, where,
     )  # fmt: skip
-    return item.widened(spread_of(value))
+    return item.widened(_OF_MEDIAN * spread_of(value) / math.sqrt(value.repeats))
 
 
 def _turn(series: Series, value: Value, row: Row, program: Program) -> Any:

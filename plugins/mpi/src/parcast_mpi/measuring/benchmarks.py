@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def _node(folder: Path) -> Iterator[Benchmark]:
     yield Benchmark("gemm", kernels.product, rate=kernels.product() * count)
     files = Files(folder, rank, count)
     for name, file in (("write", "own"), ("write-shared", "shared")):
-        yield Benchmark(name, lambda file=file: files.write(FILE, file), rate=float(FILE * count))
+        yield Benchmark(name, partial(files.write, FILE, file), rate=float(FILE * count))
 
 
 def _pairs(size: int, message: list[Any], place: list[Any]) -> Iterator[Benchmark]:

@@ -121,7 +121,7 @@ def _network(answers: Answers) -> Iterator[Value]:
     if split.scaled_down:
         calls += "; scaled down: both take longer than a whole message of the ping-pong"
     left = f"{pong}; less both overheads"
-    copying = _copying(first["windows"], fitted.bandwidth.value)
+    copying = _copying(first["windows"], pieces(SIZES, halves))
     alone = Estimate(1.0, 0.0).over(fitted.bandwidth)
     bandwidth = Estimate(1.0, 0.0).over(Estimate(alone.value - copying.value, alone.spread))
     yield Value("network", "startup", quantity(split.startup, "s"), left)
@@ -146,22 +146,27 @@ def _network(answers: Answers) -> Iterator[Value]:
     yield Value("network", "contention_level", min(1.0, round(share.value, 4)), source)
 
 
-#: Of a long message's time for each byte, at most this part is the sender's own.
-_MOST_COPYING = 0.95
+#: Of a long message's time for each byte, at most this part is the sender's own; long from here.
+_MOST_COPYING, _LONG = 0.95, 4096
 
 
-def _copying(windows: Any, bandwidth: float) -> Estimate:
+def _copying(windows: Any, lines: Sequence[Piece]) -> Estimate:
     """Return the sender's own seconds for each byte: what a byte more costs a window of messages.
+
+    It is no more than a byte costs in the ping-pong's own lines of long messages.
 
     Parameters
     ----------
     windows
         Seconds of each message, a row for each round and a column for each of `WINDOW_SIZES`.
-    bandwidth
-        Of one message alone, in bytes a second.
+    lines
+        The ping-pong by size.
     """
     last = pieces(WINDOW_SIZES, windows)[-1].per_byte
-    most = _MOST_COPYING / bandwidth
+    long = [line.per_byte.value for line in lines if line.least >= _LONG] or [
+        lines[-1].per_byte.value
+    ]
+    most = _MOST_COPYING * min(long)
     return last if last.value <= most else Estimate(most, last.spread * most / last.value)
 
 
