@@ -46,8 +46,8 @@ slowest` says that the slowest rank cost, from the trace of that run alone:
 {costs}
 
 {named} of {count} ranks are named. Of costs {near} of {count} are within 5 %, the median is off by {median:.1%}, the worst
-by {worst:.1%}; by delay: {groups}. Predicted times are off by {predicted:.1%} at the median, {farthest:.1%} at the
-worst.
+by {worst:.1%}; by delay: {groups}. Predicted times are off by {predicted:.1%} at the median,
+{farthest:.1%} at the worst.
 """  # noqa: E501
 
 
