@@ -2,9 +2,9 @@
 
     python table.py PYTHON FOLDER [--steps 100] [--repeats 2] -o runs.md
 
-PYTHON has PyTorch; traces go to FOLDER. Each run with delays follows one without, which is all that
-its prediction sees. Ranks go before all other processes of the host (chrt, as root), and sleep while
-they are delayed.
+PYTHON has PyTorch; traces go to FOLDER, where runs that are there are not repeated. Each run with
+delays follows one without, which is all that its prediction sees. Ranks go before all other
+processes of the host (chrt, as root), and sleep while they are delayed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import csv
 import json
 import os
+import socket
 import statistics
 import subprocess
 from collections.abc import Iterator
@@ -45,8 +46,8 @@ slowest` says that the slowest rank cost, from the trace of that run alone:
 {costs}
 
 {named} of {count} ranks are named. Of costs {near} of {count} are within 5 %, the median is off by {median:.1%}, the worst
-by {worst:.1%}; by delay: {groups}. Predicted times are off by {predicted:.1%} at the median, {farthest:.1%} at the
-worst.
+by {worst:.1%}; by delay: {groups}. Predicted times are off by {predicted:.1%} at the median,
+{farthest:.1%} at the worst.
 """  # noqa: E501
 
 
@@ -84,11 +85,16 @@ class Pair:
 
 
 def train(python: str, folder: Path, options: list[str]) -> list[float]:
-    """Run `train.py`, and return the seconds of rank 0's steps."""
-    first = ["chrt", "-f", "20"] if os.geteuid() == 0 else []
-    line = [*first, python, str(TRAIN), str(folder), *options]
-    subprocess.run(line, check=True, capture_output=True)  # noqa: S603
-    with folder.with_name(f"{folder.name}-steps.csv").open(encoding="utf-8") as rows:
+    """Run `train.py` if it has not run, and return the seconds of rank 0's steps."""
+    steps = folder.with_name(f"{folder.name}-steps.csv")
+    if not steps.exists():
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = ["--port", str(free.getsockname()[1])]
+        first = ["chrt", "-f", "20"] if os.geteuid() == 0 else []
+        line = [*first, python, str(TRAIN), str(folder), *port, *options]
+        subprocess.run(line, check=True, capture_output=True)  # noqa: S603
+    with steps.open(encoding="utf-8") as rows:
         return [float(row["seconds"]) for row in csv.DictReader(rows)]
 
 
@@ -135,7 +141,7 @@ def pair(python: str, folder: Path, steps: int, *, ddp: bool, delay: float, slow
 
 def pairs(python: str, folder: Path, steps: int, repeats: int) -> Iterator[Pair]:
     """Yield all pairs, the longest delays first."""
-    for delay in (0.1, 0.05, 0.02, 0.005):
+    for delay in (0.1, 0.05, 0.02):
         for ddp in (False, True):
             for slow in (0, 1):
                 for repeat in range(repeats):

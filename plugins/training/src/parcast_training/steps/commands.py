@@ -14,6 +14,7 @@ from parcast.files import write_text
 from parcast.model import Machine, Query
 
 if TYPE_CHECKING:
+    from parcast import Registry
     from parcast_training.steps.plan import Plan
 
 training = typer.Typer(help="Steps of training language models.", no_args_is_help=True)
@@ -57,7 +58,11 @@ def plan(
     ],
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="What keeps this value in all layouts."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="What keeps this value in all layouts, or a value of the machine.",
+        ),
     ] = None,
     best: Annotated[int, typer.Option(min=1, help="How many layouts to print.")] = 10,
     output: Annotated[
@@ -79,7 +84,8 @@ def plan(
     from parcast_training.steps.solver import too_short
 
     registry = context.obj
-    workload, on = registry.workload(model), registry.machine(machine)
+    workload = registry.workload(model)
+    on, fixed = _set_on(registry, registry.machine(machine), settings or [])
     if workload.kind != "training":
         raise UnsupportedError(
             f"{workload.name} is of the kind {workload.kind!r}; a plan is of a 'training' job"
@@ -87,7 +93,7 @@ def plan(
     if output is not None:
         check_picture(output)
     counts = parse_numbers("--gpus", gpus)
-    plans = {p: _planned(workload, on, p, settings or [], best) for p in counts}
+    plans = {p: _planned(workload, on, p, fixed, best) for p in counts}
     rows = [_row(choice, on, p) for p, result in plans.items() for choice in result.best]
     if json:
         answers = [_counts(workload, on, p, result, rows) for p, result in plans.items()]
@@ -101,6 +107,7 @@ def plan(
             )
         print()
         print_table(_head(rows, len(plans)), [_cells(row, len(plans)) for row in rows], _OPTIONAL)
+        assert on.accelerator is not None
         print_text(f"\n{too_short(on.accelerator)}")
     if output is None:
         return
@@ -112,7 +119,22 @@ def plan(
         write_text(output, " \\\n".join(arguments(fastest.job)) + "\n")
 
 
-def _planned(workload: Any, on: Machine, gpus: int, settings: list[str], best: int) -> Plan:
+def _set_on(
+    registry: Registry, machine: Machine, settings: list[str]
+) -> tuple[Machine, dict[str, str]]:
+    """Return the machine with its values that are set, and what else is set, by name."""
+    from parcast.comparison import set_values, split_assignment
+
+    values = dict(map(split_assignment, settings))
+    of_machine = {
+        name: value for name, value in values.items()
+        if "." in name and name.partition(".")[0] in registry.parts
+    }  # fmt: skip
+    fixed = {name: value for name, value in values.items() if name not in of_machine}
+    return set_values(machine, registry, of_machine), fixed
+
+
+def _planned(workload: Any, on: Machine, gpus: int, settings: dict[str, str], best: int) -> Plan:
     from parcast_training.steps.checkpoint import checkpoint_share
     from parcast_training.steps.plan import planned
 
@@ -142,12 +164,11 @@ def _counts(
             **counts, "layouts": of}  # fmt: skip
 
 
-def _asked(workload: Any, on: Machine, gpus: int, settings: list[str]) -> Any:
-    from parcast.comparison import split_assignment
+def _asked(workload: Any, on: Machine, gpus: int, settings: dict[str, str]) -> Any:
     from parcast_training.steps.asking import accelerator_of, check_placement, hops_of
     from parcast_training.steps.job import fixed_values
 
-    job, fixed = fixed_values(workload, dict(map(split_assignment, settings)))
+    job, fixed = fixed_values(workload, settings)
     query = Query(workload=workload, machine=on, p=gpus)
     check_placement(query)
     return job, accelerator_of(query), hops_of(query), fixed
