@@ -36,13 +36,13 @@ class Explored:
     marks: dict[Mark, dict[int, float]]
 
 
-def explore(moves: Moves, most: int = MOST_STATES) -> Explored:
+def explore(moves: Moves, limit: int = MOST_STATES) -> Explored:
     """Return what can be reached.
 
     Raises
     ------
     StatesError
-        If there are more states than ``most``.
+        If there are more states than ``limit``.
     """
     index: dict[State, int] = {}
     states: list[State] = []
@@ -54,8 +54,8 @@ def explore(moves: Moves, most: int = MOST_STATES) -> Explored:
         if at is None:
             at = index[state] = len(states)
             states.append(state)
-            if len(states) > most:
-                raise StatesError(f"it has more than {most:,} states")
+            if len(states) > limit:
+                raise StatesError(f"it has more than {limit:,} states")
         return at
 
     for _, state, _ in moves.initial():
@@ -83,14 +83,14 @@ def standstill(moves: Moves, explored: Explored) -> str | None:
     for at, state in enumerate(explored.states):
         if at in alive:
             continue
-        held = [
+        jobs = [
             f"{count} {moves.model.classes[job[0]]!r} at {moves.nodes[k].name!r}"
             if k >= 0
             else f"{count} {moves.model.classes[job[0]]!r} in front of a region"
             for k, job, count in moves.contents(state)
         ]
-        if held:
-            return ", ".join(held[:_NAMED]) + (", ..." if len(held) > _NAMED else "")
+        if jobs:
+            return ", ".join(jobs[:_NAMED]) + (", ..." if len(jobs) > _NAMED else "")
     return None
 
 
@@ -130,9 +130,9 @@ def _balanced(flows: Any) -> Floats:
     out = np.asarray(flows.sum(axis=1)).ravel()
     # One state is taken as 1; the others' equations are diagonally dominant
     balance = csc_array(diags_array(out) - flows.T)
-    rest, entry = csc_array(balance[1:, 1:]), -balance[1:, [0]].toarray().ravel()
+    matrix, entry = csc_array(balance[1:, 1:]), -balance[1:, [0]].toarray().ravel()
     try:
-        others = _direct(rest, entry) if size <= MOST_DIRECT else _iterated(rest, entry)
+        others = _direct(matrix, entry) if size <= MOST_DIRECT else _iterated(matrix, entry)
     except RuntimeError:  # a pivot is 0, where numbers have vanished
         raise StatesError("its states are too unlike for floating point numbers") from None
     shares = np.concatenate([[1.0], np.maximum(others, 0.0)])
