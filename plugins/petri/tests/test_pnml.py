@@ -299,3 +299,14 @@ def test_an_interval_without_end_is_no_time(tmp_path):
     document = read(tmp_path, endless)
     assert all(transition.delay is None for transition in document.net.transitions)
     assert document.notes == ("the file states no times: every transition is immediate",)
+
+
+def test_a_transport_arc_of_an_engine_is_two(tmp_path):
+    engine = aged(("a", 1, "&lt;= 5", "[5,inf)", []), END)
+    engine = re.sub(
+        r'<arc id="ia".*?/>',
+        '<transportArc inscription="[5,5]" source="a" transition="ta" target="end"/>',
+        engine,
+    )
+    plain = aged(("a", 1, "&lt;= 5", "[5,5]", ["end"]), END)
+    assert read(tmp_path, engine) == read(tmp_path, plain)

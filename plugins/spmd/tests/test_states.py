@@ -23,6 +23,7 @@ from parcast_spmd.mixed.solve import solve_mixed
 from parcast_spmd.mixed.times import Phases
 from parcast_spmd.mva.choice import solve
 from parcast_spmd.mva.closed_network import ClosedNetwork, JobClass, Station
+from parcast_spmd.states import stationary
 from parcast_spmd.states.model import Mode, Node, Region, Route, Service, StatesModel
 from parcast_spmd.states.solve import solve_states
 
@@ -439,3 +440,48 @@ def test_more_room_never_slows_a_ring_that_blocks():
         for size in (1, 2, 3)  # a fourth would only be blocked at no work
     ]
     assert all(one < other for one, other in pairwise(rates))
+
+
+def test_many_states_are_as_few(monkeypatch):
+    """The same network eliminated and iterated."""
+    nodes = [
+        station("think", [phases(1.0, 3.0)] * 2, 1, kind="delay"),
+        station("bus", [phases(2.0), phases(5.0, 5.0)], 2),
+        station("disk", [phases(1.0), phases(0.5)], 0, kind="shared"),
+    ]
+    direct = solve_states(model(nodes, (3, 2)))
+    monkeypatch.setattr(stationary, "MOST_DIRECT", 10)
+    iterated = solve_states(model(nodes, (3, 2)))
+    for name, row in direct.queue_length.items():
+        assert iterated.queue_length[name] == pytest.approx(row, rel=1e-11)
+
+
+@pytest.mark.parametrize("kind", ["shortest", "in turn"])
+def test_routing_by_states_is_as_by_hand(kind):
+    """Three jobs think and go to one of two servers, from a list of who is where and whose turn."""
+    speeds = (1.0, 3.0)
+    nodes = [
+        station("think", [phases(2.0)], 1, kind="delay"),
+        Node(name="router", kind="pass", routes=(Route(kind=kind, ways={(2, 0): 1, (3, 0): 1}),)),
+        *(station(f"s{k}", [phases(speeds[k])], 0) for k in (0, 1)),
+    ]
+    solution = solve_states(model(nodes, (3,)))
+    states = [(i, j, turn) for i in range(4) for j in range(4 - i) for turn in (0, 1)]
+    matrix = np.zeros((len(states),) * 2)
+    for at, (i, j, turn) in enumerate(states):
+        ways = [turn] if kind == "in turn" else [0] if i < j else [1] if j < i else [0, 1]
+        flows = [((i + (k == 0), j + (k == 1), 1 - turn if kind == "in turn" else turn),
+                  2.0 * (3 - i - j) / len(ways)) for k in ways]  # fmt: skip
+        flows += [((i - 1, j, turn), speeds[0] * (i > 0)), ((i, j - 1, turn), speeds[1] * (j > 0))]
+        for to, rate in flows:
+            if rate:
+                matrix[states.index(to), at] += rate
+                matrix[at, at] -= rate
+    ones = np.array([turn == 0 for *_, turn in states]) if kind == "shortest" else 1.0
+    shares = np.linalg.lstsq(
+        np.vstack([matrix, np.ones(len(states)), np.ones(len(states)) - ones]),
+        np.array([0.0] * len(states) + [1, 0]), rcond=None,
+    )[0]  # fmt: skip
+    for k in (0, 1):
+        mean = sum(p * state[k] for p, state in zip(shares, states, strict=True))
+        assert solution.queue_length[f"s{k}"] == pytest.approx((mean,), rel=1e-9)

@@ -64,15 +64,15 @@ def states_from_jsimg(root: Element, where: str) -> StatesModel:
         tuple(section.get("className", "") for section in element.iterfind("section"))
         for element in outline.elements
     ]
-    held = [
+    holders = [
         element
         for element, sections in zip(outline.elements, made_of, strict=True)
         if sections != _TRANSITION
     ]
-    index = {element.get("name", ""): k for k, element in enumerate(held)}
+    index = {element.get("name", ""): k for k, element in enumerate(holders)}
     classes = {job.name: r for r, job in enumerate(outline.classes)}
     reading = _Reading(outline, index, classes, where)
-    nodes = tuple(reading.node(element) for element in held)
+    nodes = tuple(reading.node(element) for element in holders)
     modes = tuple(
         mode
         for element, sections in zip(outline.elements, made_of, strict=True)
@@ -144,17 +144,17 @@ class _Reading:
         names = list(self.classes)
         switch = sections.get("ClassSwitch")
         turns = {} if switch is None else switched(switch, names, position)
-        own: dict[str, Route | str | None] = {}
+        by_name: dict[str, Route | str | None] = {}
         for job in self.jobs:
             place = f"{position}: routing of {job.name!r}"
             entry = routing.get(job.name)
             refusal = None
             if "Join" in sections:
                 refusal = join_refusal(sections["Join"], job.name, position)
-            own[job.name] = refusal or self._route(entry, self._ways(name, job), job, place)
+            by_name[job.name] = refusal or self._route(entry, self._ways(name, job), job, place)
         for job in self.jobs:
             ways = turns.get(job.name, {job.name: 1.0})
-            yield self._switched(ways, own, position)
+            yield self._switched(ways, by_name, position)
 
     def _route(
         self, entry: Element | None, ways: Sequence[str], job: Ranked, place: str
@@ -170,17 +170,17 @@ class _Reading:
         return Route(ways={(self.index[to], r): weight for to, weight in result.items()})
 
     def _switched(
-        self, turns: Targets, own: Mapping[str, Route | str | None], position: str
+        self, turns: Targets, by_name: Mapping[str, Route | str | None], position: str
     ) -> Route | str | None:
         """Return where a class goes that turns into others first, or why that is not known."""
         if turns is None or isinstance(turns, str):
             return turns
         if len(turns) == 1:
             (name,) = turns
-            return own[name]
+            return by_name[name]
         weights: dict[Spot, float] = {}
         for name, probability in turns.items():
-            route = own[name]
+            route = by_name[name]
             if not isinstance(route, Route) or route.kind != "chance":
                 return (
                     route
@@ -461,8 +461,8 @@ class _Reading:
         for region in self.outline.sim.iterfind("blockingRegion"):
             name = region.get("name", "")
             position = f"{self.where}: region {name!r}"
-            most, most_of = self._limits(region, position)
-            if most is None and not any(limit is not None for limit in most_of):
+            limit, most_of = self._limits(region, position)
+            if limit is None and not any(limit is not None for limit in most_of):
                 continue
             stated = [attribute(n, "nodeName", position) for n in region.iterfind("regionNode")]
             if strange := [node for node in stated if node not in self.index]:
@@ -476,7 +476,7 @@ class _Reading:
                 r.get("jobClass"): r.get("dropThisClass") for r in region.iterfind("dropRules")
             }
             yield Region(
-                name=name, nodes=nodes, most=most, most_of=most_of, weights=tuple(sizes),
+                name=name, nodes=nodes, most=limit, most_of=most_of, weights=tuple(sizes),
                 lost=tuple(drops.get(job.name) == "true" for job in self.jobs),
             )  # fmt: skip
 
@@ -488,9 +488,9 @@ class _Reading:
             raise FileError(f"{position}: limits of memory and of groups are not followed.")
         whole_limit = region.find("globalConstraint")
         text = "-1" if whole_limit is None else (whole_limit.get("maxJobs") or "-1").strip()
-        most = None if text == "-1" else whole(text, f"{position}: its limit")
+        limit = None if text == "-1" else whole(text, f"{position}: its limit")
         by_name = self._by_class(region, "classConstraint", "maxJobsPerClass", "-1", position)
-        return most, tuple(None if limit < 0 else limit for limit in by_name)
+        return limit, tuple(None if limit < 0 else limit for limit in by_name)
 
     def _by_class(
         self, region: Element, tag: str, key: str, default: str, position: str

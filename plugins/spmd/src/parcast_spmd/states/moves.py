@@ -68,13 +68,13 @@ class Moves:
                 continue
             empty = [((), (), ()) if node.kind == "station" else ()]
             starts = [(p, (*state, *empty), (), ()) for p, state, _, _ in starts]
-        rest = ((),) * len(self.model.regions) + ((0,) * len(self.turns),)
+        fronts = ((),) * len(self.model.regions) + ((0,) * len(self.turns),)
         todo = tuple(
             ("enter", k, (r, 0, 0), -1)
             for (k, r), count in self.model.initial.items()
             for _ in range(count)
         )
-        return self._settled([(p, (*state, *rest), todo, ()) for p, state, _, _ in starts])
+        return self._settled([(p, (*state, *fronts), todo, ()) for p, state, _, _ in starts])
 
     def events(self, state: State) -> Iterator[tuple[float, list[Outcome]]]:
         """Yield how often a second each event happens, and what follows."""
@@ -181,9 +181,9 @@ class Moves:
                 raise StatesError(f"following its states takes more than {MOST_STEPS:,} steps")
             probability, state, todo, marks = work.pop()
             if todo:
-                (name, *arguments), rest = todo[0], todo[1:]
+                (name, *arguments), later = todo[0], todo[1:]
                 for p, after, more, new in self.steps[name](state, *arguments):
-                    work.append((probability * p, after, (*more, *rest), (*marks, *new)))
+                    work.append((probability * p, after, (*more, *later), (*marks, *new)))
                 continue
             chosen = self._chosen(state)
             if not chosen:
@@ -201,15 +201,15 @@ class Moves:
         if not enabled:
             return []
         modes = self.model.modes
-        most = max(modes[i].priority for i in enabled)
-        first = [i for i in enabled if modes[i].priority == most]
+        highest = max(modes[i].priority for i in enabled)
+        first = [i for i in enabled if modes[i].priority == highest]
         total = sum(modes[i].weight for i in first)
         return [(modes[i].weight / total, i) for i in first if modes[i].weight]
 
     def _degree(self, state: State, mode: Mode) -> int:
         """Return how many servers of a mode are at work."""
-        for (k, r), most in mode.stop.items():
-            if _count(state[k], (r, 0, 0)) >= most:
+        for (k, r), limit in mode.stop.items():
+            if _count(state[k], (r, 0, 0)) >= limit:
                 return 0
         degrees = [_count(state[k], (r, 0, 0)) // need for (k, r), need in mode.need.items()]
         if mode.servers is not None:
@@ -250,12 +250,12 @@ class Moves:
         if node.kind == "fork":
             return self._split(state, k, job, mark)
         if node.kind == "join" and job[1]:
-            held = _added(state[k], job)
-            if _count(held, job) < job[2]:
-                return [(1.0, _put(state, k, held), (), mark)]
+            tasks = _added(state[k], job)
+            if _count(tasks, job) < job[2]:
+                return [(1.0, _put(state, k, tasks), (), mark)]
             for _ in range(job[2]):
-                held = _taken(held, job)
-            return [(1.0, _put(state, k, held), (("leave", k, (job[0], 0, 0)),), mark)]
+                tasks = _taken(tasks, job)
+            return [(1.0, _put(state, k, tasks), (("leave", k, (job[0], 0, 0)),), mark)]
         return [(1.0, state, (("leave", k, job),), mark)]
 
     def _lost(self, k: int, job: Job) -> Mark:
@@ -275,7 +275,7 @@ class Moves:
                 f"fork {node.name!r} splits tasks once more" if job[1] else
                 f"fork {node.name!r} does not say where {self.model.classes[job[0]]!r} goes"
             )  # fmt: skip
-        tag = 1 + max((held[1] for _, held, _ in self.contents(state)), default=0)
+        tag = 1 + max((inside[1] for _, inside, _ in self.contents(state)), default=0)
         task = (job[0], tag, sum(tasks.values()))
         todo = tuple(("enter", to, task, k) for to, count in tasks.items() for _ in range(count))
         return [(1.0, state, todo, mark)]
@@ -312,8 +312,8 @@ class Moves:
                 f"jobs that find no room at {self.nodes[k].name!r} come from no server that they "
                 "could block"
             )
-        held = _added(state[origin][0], (job, -1 - k))
-        state = _put(state, origin, (held, *state[origin][1:]))
+        serving = _added(state[origin][0], (job, -1 - k))
+        state = _put(state, origin, (serving, *state[origin][1:]))
         return _put(state, k, (*state[k][:2], (*state[k][2], (origin, job))))
 
     def _leave(self, state: State, k: int, job: Job) -> list[_Work]:
@@ -393,8 +393,8 @@ class Moves:
         serving, waiting, blocked = state[k]
         if not blocked or self._full(state, k):
             return state, ()
-        (origin, job), rest = blocked[0], blocked[1:]
-        state = _put(state, k, (serving, waiting, rest))
+        (origin, job), queue = blocked[0], blocked[1:]
+        state = _put(state, k, (serving, waiting, queue))
         held = _taken(state[origin][0], (job, -1 - k))
         state = _put(state, origin, (held, *state[origin][1:]))
         todo: tuple[Any, ...] = (("enter", k, job, origin), ("fill", origin), ("fill", k))
@@ -415,14 +415,14 @@ class Moves:
         return [(1.0, state, (), ())]
 
     def _has_room(self, state: State, region: Region, r: int) -> bool:
-        held: Counter[int] = Counter()
+        counts: Counter[int] = Counter()
         for k, job, count in self.contents(state):
             if k in region.nodes:
-                held[job[0]] += count
-        most = region.most_of[r]
-        if most is not None and held[r] >= most:
+                counts[job[0]] += count
+        limit = region.most_of[r]
+        if limit is not None and counts[r] >= limit:
             return False
-        weight = sum(region.weights[c] * count for c, count in held.items())
+        weight = sum(region.weights[c] * count for c, count in counts.items())
         return region.most is None or weight + region.weights[r] <= region.most
 
     def _canonical(self, state: State) -> State:
@@ -474,36 +474,36 @@ def _put(state: State, k: int, part: Any) -> State:
 
 def _added(items: tuple[Any, ...], key: Any) -> tuple[Any, ...]:
     """Return a sorted multiset with one more."""
-    for at, (other, count) in enumerate(items):
-        if other == key:
+    for at, (item, count) in enumerate(items):
+        if item == key:
             return (*items[:at], (key, count + 1), *items[at + 1 :])
-        if other > key:
+        if item > key:
             return (*items[:at], (key, 1), *items[at:])
     return (*items, (key, 1))
 
 
 def _taken(items: tuple[Any, ...], key: Any) -> tuple[Any, ...]:
     """Return a sorted multiset with one less."""
-    for at, (other, count) in enumerate(items):
-        if other == key:
+    for at, (item, count) in enumerate(items):
+        if item == key:
             less = ((key, count - 1),) if count > 1 else ()
             return (*items[:at], *less, *items[at + 1 :])
     raise KeyError(key)
 
 
 def _count(items: tuple[Any, ...], key: Any) -> int:
-    return next((int(count) for other, count in items if other == key), 0)
+    return next((int(count) for item, count in items if item == key), 0)
 
 
 def _queued(service: Service, waiting: tuple[Job, ...], job: Job) -> tuple[Job, ...]:
     """Return who waits, with one more."""
     ranks, rank = service.ranks, service.ranks[job[0]]
     if service.order == "random":
-        return tuple(sorted((*waiting, job), key=lambda other: (ranks[other[0]], other)))
+        return tuple(sorted((*waiting, job), key=lambda queued: (ranks[queued[0]], queued)))
     behind = [
         at
-        for at, other in enumerate(waiting)
-        if ranks[other[0]] > rank or (service.order == "head" and ranks[other[0]] == rank)
+        for at, queued in enumerate(waiting)
+        if ranks[queued[0]] > rank or (service.order == "head" and ranks[queued[0]] == rank)
     ]
     at = behind[0] if behind else len(waiting)
     return (*waiting[:at], job, *waiting[at:])

@@ -90,8 +90,8 @@ def solve_states(model: StatesModel, most_states: int = MOST_STATES) -> StatesSo
             raise StatesError(
                 f"{error} with {most_open:,} jobs of open classes, and more may be inside"
             ) from None
-        if held := standstill(moves, explored):
-            raise StatesError(f"it may come to a standstill, in which nothing happens: {held}")
+        if jobs := standstill(moves, explored):
+            raise StatesError(f"it may come to a standstill, in which nothing happens: {jobs}")
         means = _means(moves, explored, stationary(explored))
         away = _share_away(means)
         if away <= _AWAY:
@@ -196,8 +196,8 @@ def _chains(model: StatesModel) -> list[list[int]]:
     label = list(range(len(model.classes)))
     for node in model.nodes:
         for r, route in enumerate(node.routes):
-            for _, other in route.ways if isinstance(route, Route) else ():
-                low, high = sorted((label[r], label[other]))
+            for _, turned in route.ways if isinstance(route, Route) else ():
+                low, high = sorted((label[r], label[turned]))
                 label = [low if value == high else value for value in label]
     return [[r for r, value in enumerate(label) if value == low] for low in sorted(set(label))]
 

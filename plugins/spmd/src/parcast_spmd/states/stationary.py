@@ -18,8 +18,11 @@ Floats = NDArray[np.float64]
 MOST_STATES = 60_000
 #: Jobs of a standstill that a message names
 _NAMED = 4
+#: Up to so many states equations are eliminated, beyond they are iterated
+MOST_DIRECT = 3000
+_ITERATIONS, _KEPT = 3000, 60
 #: How well the flows into and out of states agree, relative to those of the busiest
-_BALANCED = 1e-9
+_BALANCED = 1e-12
 
 
 @attrs.frozen(eq=False)
@@ -33,13 +36,13 @@ class Explored:
     marks: dict[Mark, dict[int, float]]
 
 
-def explore(moves: Moves, most: int = MOST_STATES) -> Explored:
+def explore(moves: Moves, limit: int = MOST_STATES) -> Explored:
     """Return what can be reached.
 
     Raises
     ------
     StatesError
-        If there are more states than ``most``.
+        If there are more states than ``limit``.
     """
     index: dict[State, int] = {}
     states: list[State] = []
@@ -51,8 +54,8 @@ def explore(moves: Moves, most: int = MOST_STATES) -> Explored:
         if at is None:
             at = index[state] = len(states)
             states.append(state)
-            if len(states) > most:
-                raise StatesError(f"it has more than {most:,} states")
+            if len(states) > limit:
+                raise StatesError(f"it has more than {limit:,} states")
         return at
 
     for _, state, _ in moves.initial():
@@ -80,14 +83,14 @@ def standstill(moves: Moves, explored: Explored) -> str | None:
     for at, state in enumerate(explored.states):
         if at in alive:
             continue
-        held = [
+        jobs = [
             f"{count} {moves.model.classes[job[0]]!r} at {moves.nodes[k].name!r}"
             if k >= 0
             else f"{count} {moves.model.classes[job[0]]!r} in front of a region"
             for k, job, count in moves.contents(state)
         ]
-        if held:
-            return ", ".join(held[:_NAMED]) + (", ..." if len(held) > _NAMED else "")
+        if jobs:
+            return ", ".join(jobs[:_NAMED]) + (", ..." if len(jobs) > _NAMED else "")
     return None
 
 
@@ -120,21 +123,16 @@ def stationary(explored: Explored) -> Floats:
 def _balanced(flows: Any) -> Floats:
     """Return the shares in which the flow into each state is the flow out of it."""
     from scipy.sparse import csc_array, diags_array
-    from scipy.sparse.linalg import splu
 
     size = flows.shape[0]
     if size == 1:
         return np.ones(1)
     out = np.asarray(flows.sum(axis=1)).ravel()
-    # One state is taken as 1; the others' equations are diagonally dominant, so need no pivots
+    # One state is taken as 1; the others' equations are diagonally dominant
     balance = csc_array(diags_array(out) - flows.T)
-    rest = csc_array(balance[1:, 1:])
-    entry = -balance[1:, [0]].toarray().ravel()
+    matrix, entry = csc_array(balance[1:, 1:]), -balance[1:, [0]].toarray().ravel()
     try:
-        factors = splu(rest, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
-                       options={"SymmetricMode": True})  # fmt: skip
-        others = factors.solve(entry)
-        others = others + factors.solve(entry - rest @ others)
+        others = _direct(matrix, entry) if size <= MOST_DIRECT else _iterated(matrix, entry)
     except RuntimeError:  # a pivot is 0, where numbers have vanished
         raise StatesError("its states are too unlike for floating point numbers") from None
     shares = np.concatenate([[1.0], np.maximum(others, 0.0)])
@@ -144,5 +142,26 @@ def _balanced(flows: Any) -> Floats:
     shares /= total
     error = np.abs(balance @ shares).max()
     if error > _BALANCED * float((out * shares).max()):
-        raise StatesError("its states are too unlike for floating point numbers")
+        raise StatesError("its states are not solved to 12 digits")
     return np.asarray(shares)
+
+
+def _direct(matrix: Any, entry: Floats) -> Floats:
+    from scipy.sparse.linalg import splu
+
+    factors = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
+                   options={"SymmetricMode": True})  # fmt: skip
+    first = factors.solve(entry)
+    return np.asarray(first + factors.solve(entry - matrix @ first))
+
+
+def _iterated(matrix: Any, entry: Floats) -> Floats:
+    """Return the solution by GMRES, each step after one of Gauss and Seidel."""
+    from scipy.sparse import csc_array, tril
+    from scipy.sparse.linalg import LinearOperator, gmres, splu
+
+    lower = splu(csc_array(tril(matrix)), permc_spec="NATURAL", diag_pivot_thresh=0.0)
+    step = LinearOperator(matrix.shape, lower.solve)
+    solved, _ = gmres(matrix, entry, rtol=1e-14, atol=0.0, M=step, restart=_KEPT,
+                      maxiter=_ITERATIONS // _KEPT)  # fmt: skip
+    return np.asarray(solved)

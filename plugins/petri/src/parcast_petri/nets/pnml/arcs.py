@@ -42,6 +42,19 @@ def _arc_kind(arc: ET.Element) -> str:
     return kinds.get(str(kind), str(kind))
 
 
+def both_ways(arc: ET.Element) -> tuple[ET.Element, ET.Element]:
+    """Return the two arcs that one of TAPAAL's engines' transport arcs is."""
+    transition = arc.get("transition", "")
+    weight = {"weight": arc.get("weight", "1")}
+    taken = {"source": arc.get("source", ""), "target": transition, "type": "transport"}
+    given = {"source": transition, "target": arc.get("target", ""), "type": "transport"}
+    ages = {"inscription": arc.get("inscription", "[0,inf)")}
+    return (
+        ET.Element("inputArc", taken | ages | weight),
+        ET.Element("outputArc", given | {"inscription": "1"} | weight),
+    )
+
+
 def inscription(arc: ET.Element) -> str:
     """Return the text of the number of tokens; ages stand beside it."""
     text = label(arc, "inscription") or arc.get("inscription") or "1"

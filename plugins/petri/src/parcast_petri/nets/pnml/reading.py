@@ -16,7 +16,7 @@ from parcast.files import read_xml
 from parcast_petri.nets.net import Net
 from parcast_petri.nets.net_files import net_of
 from parcast_petri.nets.pnml.ages import Ages
-from parcast_petri.nets.pnml.arcs import count_of, inscription, role_of
+from parcast_petri.nets.pnml.arcs import both_ways, count_of, inscription, role_of
 from parcast_petri.nets.pnml.elements import (
     ARCS,
     child,
@@ -92,9 +92,7 @@ class _Reading:
             elif local(node) in _NODES:
                 yield node
             elif local(node) in ("transport-arc", "transportArc"):
-                raise FileError(
-                    f"<{local(node)}> is TAPAAL's own form of arcs with ages; export plain PNML"
-                )
+                yield from both_ways(node)
 
     def _named(self) -> dict[str, str]:
         """Return each node's name by its id, references resolved."""
