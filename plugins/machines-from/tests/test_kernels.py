@@ -30,8 +30,8 @@ Ca\t1 "H-e09d7303e640df18"\t\t# "node1 mlx5_1"
 Ca\t1 "H-e09d730383c7a290"\t\t# "node2 mlx5_0"
 [1](e09d730383c7a290) \t"S-2c5eab036832a42e"[3]\t\t# lid 107 lmc 0 "MF0;LEAF-01" lid 2 4xNDR
 """
-COMMS1 = "bytes,seconds\n8,150.3 us\n1024,187.9 us\n65536,2577 us\n1048576,38.99 ms\n"
-COMMS3 = "p,bandwidth\n1,27 MB/s\n8,110 MB/s\n16,120 MB/s\n"
+COMMS1 = "# COMMS1\nbytes,seconds\n8,150.3 us\n1024,187.9 us\n65536,2577 us\n1048576,38.99 ms\n"
+COMMS3 = "# COMMS3\np,bandwidth\n1,27 MB/s\n8,110 MB/s\n16,120 MB/s\n"
 POLY1 = "# POLY1\noperations,seconds\n1e9,8.33\n1e9,8.2\n1e9,9\n"
 
 
@@ -46,17 +46,18 @@ def test_kernels_make_the_machine_of_the_queuing_paper(tmp_path: Path) -> None:
     assert machine.network.bandwidth == pytest.approx(27e6, rel=0.01)
     assert machine.network.saturation == 120e6
     assert data["sources"]["network.saturation"] == (
-        "measured: Parkbench, all.csv:4, 16 processes at once"
+        "measured: Parkbench, all.csv:5, 16 processes at once"
     )
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (COMMS1 + "7\n", ":6: 1 cells stand below 2 heads"),
-        ("bytes,round_trip\n8,x\n", ":2: round_trip: "),
-        ("p,bandwidth\n2,0 MB/s\n", ":2: bandwidth is 0 MB/s, and must be above 0"),
-        ("bytes,seconds\n", "COMMS1 has no rows"),
+        (COMMS1 + "7\n", ":7: 1 cells stand below 2 heads"),
+        ("#COMMS1\nbytes,round_trip\n8,x\n", ":3: round_trip: "),
+        ("#COMMS3\np,bandwidth\n2,0 MB/s\n", ":3: bandwidth is 0 MB/s, and must be above 0"),
+        ("#COMMS1\nbytes,seconds\n", "COMMS1 has no rows"),
+        ("bytes,seconds\n8,1e-6\n", "no line '# COMMS1' says that"),
     ],
 )
 def test_a_wrong_table_is_refused_by_its_line(tmp_path: Path, text: str, reason: str) -> None:
@@ -68,8 +69,8 @@ def test_a_wrong_table_is_refused_by_its_line(tmp_path: Path, text: str, reason:
 
 
 def test_round_trips_and_exchanges_are_what_they_are(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("bytes,round_trip\n8,4 us\n")
-    (tmp_path / "b.csv").write_text("p,bytes,seconds\n4,1000,1 ms\n")
+    (tmp_path / "a.csv").write_text("# COMMS1\nbytes,round_trip\n8,4 us\n")
+    (tmp_path / "b.csv").write_text("# COMMS3\np,bytes,seconds\n4,1000,1 ms\n")
     trip, exchange = read_all([tmp_path]).series
     assert trip.values[0].value == 2e-6
     assert (exchange.values[0].value, exchange.processes) == (pytest.approx(12e6), 4)

@@ -1,4 +1,7 @@
-"""Tables of Parkbench's kernels: POLY1, COMMS1 (ping-pong), COMMS3 (all at once), as CSV."""
+"""Tables of Parkbench's kernels: POLY1, COMMS1 (ping-pong), COMMS3 (all at once), as CSV.
+
+A line such as ``# COMMS1`` names the kernel, since other tables have bytes and seconds as well.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,9 @@ def read(lines: Lines) -> Reading:
     kernel = _KERNELS.get(frozenset(head))
     if kernel is None or len(head) != len(set(head)):
         return Reading()
+    if not any(text.lstrip().startswith("#") and kernel in text for text in lines.lines):
+        note = f"{lines.path}: no line '# {kernel}' says that this is a table of it; left out"
+        return Reading(notes=(note,))
     table = [(line, _row(lines, line, head, cells)) for line, cells in rows[1:]]
     if not table:
         return Reading(notes=(f"{lines.path}: {kernel} has no rows; left out",))
