@@ -76,13 +76,21 @@ def test_a_record_that_tells_nothing_would_be_found_out():
 
 def test_what_is_usual_is_the_conformal_quantile_of_like_distances():
     known = usual_error("spmd", 2.0)
-    sizes = sorted(size for far, size in SHIPPED["predictors"]["spmd"]["clouds"]["errors"])
-    assert (known.points, known.datasets, known.simulated) == (26, ("clouds",), False)
-    assert known.factor == math.exp(sizes[math.ceil(27 * 0.9) - 1])
+    measured = ("clouds", "mlperf-storage")
+    sizes = sorted(
+        size
+        for name in measured
+        for far, size in SHIPPED["predictors"]["spmd"][name]["errors"]
+        if 1 <= far <= 4
+    )
+    assert (known.points, known.datasets, known.simulated) == (28, measured, False)
+    assert known.factor == math.exp(sizes[math.ceil(29 * 0.9) - 1])
     assert usual_error("spmd", 1000.0) is None
     assert usual_error("nobody", 2.0) is None
     alone = usual_error("emulator.tc", None)
     assert (alone.simulated, alone.datasets) == (True, ("smpi",))
+    runs = usual_error("perturb", None)
+    assert (runs.points, runs.simulated, runs.datasets) == (12, False, ("two-cores",))
 
 
 def test_a_record_of_ones_own_takes_the_place_of_the_shipped_one(scores, tmp_path, monkeypatch):
