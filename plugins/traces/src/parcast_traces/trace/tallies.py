@@ -95,8 +95,6 @@ def doubtful_communicators(trace: Trace) -> Ints:
     filled = np.flatnonzero(sizes)
     differ = np.zeros(len(sizes), bool)
     for values in (tally.counts, tally.sums):
-        least, most = (
-            bound.reduceat(values, begins[filled]) for bound in (np.minimum, np.maximum)
-        )
+        least, most = (bound.reduceat(values, begins[filled]) for bound in (np.minimum, np.maximum))
         differ[filled] |= least != most
     return np.flatnonzero(differ)
