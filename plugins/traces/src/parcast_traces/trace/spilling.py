@@ -70,8 +70,12 @@ class Spill:
             If there is no room for them.
         """
         offsets, shifts = (np.cumsum([0, *each], dtype=np.int64) for each in (counts, slots))
-        shapes = ((int(offsets[-1]), 7), (int(offsets[-1]), 4), (int(shifts[-1]),))
-        kinds = (np.dtype(np.int32), np.dtype(np.float64), np.dtype(np.int32))
+        shapes: Sequence[tuple[int, ...]] = (
+            (int(offsets[-1]), 7),
+            (int(offsets[-1]), 4),
+            (int(shifts[-1]),),
+        )
+        kinds: Sequence[np.dtype[Any]] = [np.dtype(kind) for kind in ("i4", "f8", "i4")]
         tables = list(zip(shapes, kinds, strict=True))
         sizes = [int(np.prod(shape)) * kind.itemsize for shape, kind in tables]
         places = np.cumsum([0, *(-(-size // _PAGE) * _PAGE for size in sizes)]).tolist()
