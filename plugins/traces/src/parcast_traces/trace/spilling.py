@@ -69,7 +69,7 @@ class Spill:
         FileError
             If there is no room for them.
         """
-        offsets, shifts = (np.cumsum([0, *each], dtype=np.int64) for each in (counts, slots))
+        offsets, shifts = (np.cumsum([0, *lengths], dtype=np.int64) for lengths in (counts, slots))
         shapes: Sequence[tuple[int, ...]] = (
             (int(offsets[-1]), 7),
             (int(offsets[-1]), 4),
