@@ -339,10 +339,22 @@ TIT = """0 init
 1 allreduce 8 0
 """
 
+DARSHAN = """# darshan log version: 3.41
+# exe: ./a.out
+# nprocs: 2
+# run time: 12.5
+POSIX\t0\t1\tPOSIX_READS\t3\t/f\t/\text4
+POSIX\t0\t1\tPOSIX_BYTES_READ\t70\t/f\t/\text4
+
+# DXT, file_id: 1, file_name: /f
+ X_POSIX       0 read 0            4096              20 0.0000 0.5000
+"""
+
 TARGETS = {
     "machine": Target(".toml", shipped("machines", ".toml"), lambda path: registry().machine(path)),
     "workload": Target(".toml", shipped("workloads", ".toml"), workload),
     "program": Target(".py", programs, workload),
+    "darshan": Target(".txt", texts(DARSHAN), workload),
     "model": Target(".pam", shipped("workloads", ".pam"), model),
     "dlio": Target(".yaml", texts(DLIO), workload),
     "trace": Target(".json", TRACES, trace),

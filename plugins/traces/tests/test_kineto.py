@@ -339,9 +339,11 @@ def test_steps_repeat_each_other(tmp_path):
     steps = [event("user_annotation", f"ProfilerStep#{n}", *s, tid=1) for n, s in enumerate(spans)]
     trace = read_trace(profile(tmp_path / "a.json", [*steps, event("kernel", "gemm", 5, 50)]))
     assert trace.about["steps"] == {
-        "count": "3", "mean": "2e-05 s +- 5.8e-06 s", "5 %, 50 %, 95 %": "1.1e-05, 2e-05, 2.9e-05 s",
+        "count": "3",
+        "mean": "2e-05 s +- 5.8e-06 s",
+        "5 %, 50 %, 95 %": "1.1e-05, 2e-05, 2.9e-05 s",
         "least, most": "1e-05, 3e-05 s",
-    }  # fmt: skip
+    }
     alone = read_trace(profile(tmp_path / "b.json", [*steps[:1], event("kernel", "gemm", 5, 50)]))
     assert alone.about["steps"] == {"count": "1", "mean": "3e-05 s"}
 

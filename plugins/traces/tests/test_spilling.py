@@ -160,6 +160,15 @@ def test_a_rank_of_a_schedule_has_a_longest_text(tmp_path, monkeypatch):
         read_trace(path)
 
 
+def test_bytes_beyond_any_number_are_refused(tmp_path):
+    path = tmp_path / "a.goal"
+    path.write_text(
+        f"num_ranks 2\nrank 0 {{\nsend {'9' * 400}b to 1\n}}\nrank 1 {{\nrecv 5b from 0\n}}\n"
+    )
+    with pytest.raises(TraceError, match=r"rank 0, event 0: isend has 99+… bytes"):
+        read_trace(path)
+
+
 def test_a_check_of_parts_sees_times_at_their_seams(small):
     small()
     run = Recording(2)

@@ -12,4 +12,4 @@ def read(path: Path) -> Workload:
     from parcast_emulator.darshan import workload as darshan
     from parcast_emulator.recorder import workload as recorder
 
-    return (recorder if path.is_dir() else darshan).read(path)
+    return recorder.read(path) if path.is_dir() else darshan.read(path)

@@ -32,9 +32,10 @@ def _span(trace: Trace) -> dict[str, Any]:
         return {"span": "times without a unit"}
     spans = (trace.ends - trace.begins) * trace.tick
     times = trace.events.times
-    inside = sum(
-        float((times[part, END] - times[part, START]).sum()) for part in trace.parts()
-    ) * trace.tick
+    inside = (
+        sum(float((times[part, END] - times[part, START]).sum()) for part in trace.parts())
+        * trace.tick
+    )
     facts = {"span": f"{spans.max(initial=0):.9g} s"}
     if spans.sum() > 0:
         facts["inside calls"] = f"{inside:.6g} s of all ranks together ({inside / spans.sum():.1%})"

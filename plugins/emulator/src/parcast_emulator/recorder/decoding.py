@@ -172,7 +172,7 @@ def folder(path: Path) -> Folder:
         raise FileError(f"{path / 'recorder.mt'} is damaged: {ranks:,} ranks, {tick:g} s a tick")
     if packing or any(data[_METADATA.size : names]):
         raise UnsupportedError(f"{path}: times or ranks are compressed together, which is not "
-                               "read; trace without it, or unpack it by Recorder's own tools")  # fmt: skip
+                               "read; trace without that")  # fmt: skip
     functions = tuple(data[names:].decode("ascii", "replace").split("\n"))
     return Folder(path, match[1], ranks, tick, functions)
 

@@ -11,7 +11,7 @@ import attrs
 BEGINNING = 1 << 16
 
 #: Of whole files in memory, and of files that are read in parts.
-_MOST_WHOLE, _MOST_PARTS = 512 << 20, 8 << 30
+_MOST_WHOLE, _MOST_PARTS = 512 << 20, 16 << 30
 
 
 @attrs.frozen

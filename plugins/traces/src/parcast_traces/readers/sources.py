@@ -24,7 +24,7 @@ from parcast_traces.readers.unpacking import (
 
 _MOST_FILES = 20_000
 #: Of an archive, all files together.
-_MOST_BYTES = 8 << 30
+_MOST_BYTES = 16 << 30
 _PACKED = (".gz", ".bz2", ".xz", ".zst")
 #: Suffixes that files of all kinds have: in a folder only a mark tells that one is a trace.
 _COMMON = (".json", ".txt", ".csv", "")

@@ -22,18 +22,18 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     number = 0
     try:
         with path.open("rb") as file:
-            rest = b""
+            tail = b""
             while block := file.read(MOST_LINE):
-                *complete, rest = (rest + block).split(b"\n")
-                if len(rest) >= MOST_LINE:
+                *complete, tail = (tail + block).split(b"\n")
+                if len(tail) >= MOST_LINE:
                     raise FileError(f"{path}:{number + len(complete) + 1}: no line of a trace has "
                                     "a megabyte")  # fmt: skip
                 for raw in complete:
                     number += 1
                     yield number, raw.decode("ascii").strip()
-            if rest:
+            if tail:
                 number += 1
-                yield number, rest.decode("ascii").strip()
+                yield number, tail.decode("ascii").strip()
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -54,9 +54,7 @@ class Names:
         """Return the number of a call site, and of the region that it is in."""
         return self._sites.setdefault((name, region), len(self._sites))
 
-    def number(
-        self, name: Hashable, rank: int, event: int | str
-    ) -> tuple[int, Mapping[int, int]]:
+    def number(self, name: Hashable, rank: int, event: int | str) -> tuple[int, Mapping[int, int]]:
         """Return a communicator's number and the positions of its members, this rank among them.
 
         ``event`` is where errors are: the number of the rank's event, or a text.

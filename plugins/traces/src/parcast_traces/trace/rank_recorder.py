@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Hashable, Iterable
+from struct import error as StructError  # noqa: N812  (a class)
 
 import attrs
 
+from parcast.errors import shorten
 from parcast_traces.errors import TraceError
 from parcast_traces.trace.calls import ACCESS, CODES, EXSCAN, KINDS, LOCAL, ROOTED
 from parcast_traces.trace.columns import NONE
@@ -140,8 +142,11 @@ class RankRecorder:
         name = call if site is None else site
         name = f"{name} at {self.line}" if self.line else name
         number = self.names.site(name, self.region)
-        self.rows += _packed(KINDS[code] if kind is None else kind, code, out, into, first, slot,
-                             number, start, end, size, room)  # fmt: skip
+        try:
+            self.rows += _packed(KINDS[code] if kind is None else kind, code, out, into, first,
+                                 slot, number, start, end, size, room)  # fmt: skip
+        except (StructError, OverflowError):
+            raise self._error("bad_size", f"{call} has {shorten(size)} bytes") from None
         self.added(1, code, code)
 
     def added(self, events: int, first_call: int, last_call: int) -> None:

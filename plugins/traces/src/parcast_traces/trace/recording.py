@@ -102,7 +102,9 @@ class Recording:
         if self._spill.files:
             self._write()
             return self._spill.joined(counts, completed)
-        offsets, shifts = (np.cumsum([0, *each], dtype=np.int64) for each in (counts, completed))
+        offsets, shifts = (
+            np.cumsum([0, *lengths], dtype=np.int64) for lengths in (counts, completed)
+        )
         whole = np.empty((offsets[-1], 7), np.int32)
         times = np.empty((offsets[-1], 4), np.float64)
         for rank, low, high in zip(self.ranks, offsets[:-1], offsets[1:], strict=True):
@@ -116,8 +118,8 @@ class Recording:
     def _notes(self, trace: Trace) -> Iterator[str]:
         """Yield the notes that any trace may need."""
         lost = [
-            own.rank for own in self.ranks
-            if own.first_call == _INIT and own.last_call != _FINALIZE
+            recorder.rank for recorder in self.ranks
+            if recorder.first_call == _INIT and recorder.last_call != _FINALIZE
         ]  # fmt: skip
         if len(lost) == 1:
             yield (f"rank {lost[0]} begins with MPI_Init and does not come to MPI_Finalize: is a "

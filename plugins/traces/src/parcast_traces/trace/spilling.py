@@ -69,10 +69,15 @@ class Spill:
         FileError
             If there is no room for them.
         """
-        offsets, shifts = (np.cumsum([0, *each], dtype=np.int64) for each in (counts, slots))
-        shapes = ((int(offsets[-1]), 7), (int(offsets[-1]), 4), (int(shifts[-1]),))
-        kinds = (np.dtype(np.int32), np.dtype(np.float64), np.dtype(np.int32))
-        sizes = [int(np.prod(shape)) * kind.itemsize for shape, kind in zip(shapes, kinds)]
+        offsets, shifts = (np.cumsum([0, *lengths], dtype=np.int64) for lengths in (counts, slots))
+        shapes: Sequence[tuple[int, ...]] = (
+            (int(offsets[-1]), 7),
+            (int(offsets[-1]), 4),
+            (int(shifts[-1]),),
+        )
+        kinds: Sequence[np.dtype[Any]] = [np.dtype(kind) for kind in ("i4", "f8", "i4")]
+        tables = list(zip(shapes, kinds, strict=True))
+        sizes = [int(np.prod(shape)) * kind.itemsize for shape, kind in tables]
         places = np.cumsum([0, *(-(-size // _PAGE) * _PAGE for size in sizes)]).tolist()
         with TemporaryFile(prefix="parcast-") as file:
             try:
@@ -82,11 +87,11 @@ class Spill:
                 raise _full(error) from None
             # private pages: never written, but compiled code takes writable tables only
             mapped = mmap(file.fileno(), 0, access=ACCESS_COPY)
-        tables = (
+        whole, times, completed = (
             np.frombuffer(mapped, kind, int(np.prod(shape)), place).reshape(shape)
-            for shape, kind, place in zip(shapes, kinds, places, strict=False)
-        )
-        whole, times, completed = tables
+            if np.prod(shape) else np.empty(shape, kind)
+            for (shape, kind), place in zip(tables, places[:-1], strict=True)
+        )  # fmt: skip
         return Events(offsets=offsets, whole=whole, times=times, slots=completed), mapped
 
     def _write(self, target: int, places: Sequence[int], events: Any, slots: Any) -> None:
@@ -102,7 +107,7 @@ class Spill:
                     whole[whole[:, KIND] == WAIT, FIRST] += first_slots[rank]
                     at = (28 * events[rank], 32 * events[rank], 4 * slots[rank])
                     data = (whole.tobytes(), rows["times"].tobytes(), file.read(4 * completed))
-                    for place, shift, table in zip(places, at, data, strict=False):
+                    for place, shift, table in zip(places[:-1], at, data, strict=True):
                         os.pwrite(target, table, int(place + shift))
                     events[rank] += count
                     slots[rank] += completed

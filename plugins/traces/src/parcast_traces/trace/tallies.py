@@ -75,8 +75,8 @@ def doubtful_channels(trace: Trace) -> Iterator[Ints]:
             channels, amounts = rows[mine, column], times[part, amount][mine]
             tally.add(channels, amounts)
             further.at(extreme, channels, amounts)
-    for more, fewer in ((sent, received), (received, sent)):
-        yield np.flatnonzero(more.counts > fewer.counts)[:1]
+    for larger, smaller in ((sent, received), (received, sent)):
+        yield np.flatnonzero(larger.counts > smaller.counts)[:1]
     unlike = np.flatnonzero((sent.sums != received.sums) & (largest > least))
     groups = np.cumsum(sent.counts[unlike]) // _MOST_MESSAGES
     yield from np.split(unlike, np.flatnonzero(np.diff(groups)) + 1)
@@ -95,8 +95,6 @@ def doubtful_communicators(trace: Trace) -> Ints:
     filled = np.flatnonzero(sizes)
     differ = np.zeros(len(sizes), bool)
     for values in (tally.counts, tally.sums):
-        least, most = (
-            bound.reduceat(values, begins[filled]) for bound in (np.minimum, np.maximum)
-        )
+        least, most = (bound.reduceat(values, begins[filled]) for bound in (np.minimum, np.maximum))
         differ[filled] |= least != most
     return np.flatnonzero(differ)

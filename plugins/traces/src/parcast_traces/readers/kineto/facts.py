@@ -57,7 +57,7 @@ def _steps(profiles: Sequence[Profile]) -> dict[str, str]:
          if span.name == _STEP]
         for profile in profiles
     ]  # fmt: skip
-    seconds = np.array([value for own in spans for value in own])
+    seconds = np.array([value for lasted in spans for value in lasted])
     if not len(seconds):
         return {}
     several = f", of {len(spans)} ranks" if len(spans) > 1 else ""
