@@ -179,7 +179,8 @@ class Prior:
         for term, size in ((first, part * total), (second, (1 - part) * total)):
             density = (self.weights[term] - 1) * np.log(np.maximum(size, 1e-300)) - constants[term]
             logs += np.where(size > 0, density + self._odds()[term], 0.0)
-        return logs
+        shared: Floats = logs
+        return shared
 
     def _odds(self) -> Floats:
         odds: Floats = np.log(self.chances / (1 - self.chances))
