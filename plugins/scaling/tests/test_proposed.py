@@ -77,7 +77,14 @@ def times():
 
 def wanted(**options):
     usual = {"p": None, "to": 512, "machine": None, "sources": (), "hold_out": None, "weak": False}
-    rest = {"efficiency": 0.5, "worth_measuring": 0, "measure": None, "measure_to": None, "seed": 1}
+    rest = {
+        "efficiency": 0.5,
+        "worth_measuring": 0,
+        "narrow_to": 1.5,
+        "measure": None,
+        "measure_to": None,
+        "seed": 1,
+    }
     return Wanted(**{**usual, **rest, **options})
 
 

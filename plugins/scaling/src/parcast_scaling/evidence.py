@@ -61,9 +61,9 @@ class Posterior:
         spread = self.scatter()
         scatter = spread[:, None] * rng.standard_normal(drift.shape)
         for point, row in np.argwhere((p[:, None] == observed.p) & (n[:, None] == observed.n)):
-            known = spread**2 / (spread**2 + observed.variance[row])
-            scatter[:, point] *= np.sqrt(1 - known)
-            scatter[:, point] += known * (residuals[:, row] - drift[:, point])
+            scattered = spread**2 / (spread**2 + observed.variance[row])
+            scatter[:, point] *= np.sqrt(1 - scattered)
+            scatter[:, point] += scattered * (residuals[:, row] - drift[:, point])
         return drift, scatter
 
     def scatter(self) -> Floats:

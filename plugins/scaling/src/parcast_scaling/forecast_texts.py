@@ -14,7 +14,7 @@ from parcast_scaling.times import Run
 from parcast_scaling.worth import Proposal
 
 #: The heads of a table, and its rows.
-Cells = tuple[tuple[str, ...], list[tuple[str, ...]]]
+Cells = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 
 
 def print_forecast(answer: Forecast, counts: str, left_out: Sequence[Run]) -> None:
@@ -51,7 +51,7 @@ def curve_table(answer: Forecast, counts: str, left_out: Sequence[Run]) -> Cells
     """Return the heads and the rows of the curve."""
     heads = (counts, "measured", "median", "50 %", "90 %", "efficiency",
              f"under {100 * answer.target:g} %", "binds")  # fmt: skip
-    return heads, [
+    return heads, tuple(
         (
             f"{band.p:g}",
             _measured([*answer.runs, *left_out], band),
@@ -63,7 +63,7 @@ def curve_table(answer: Forecast, counts: str, left_out: Sequence[Run]) -> Cells
             f"{band.binds} ({100 * band.binds_chance:.0f} %)",
         )
         for band in answer.bands
-    ]
+    )
 
 
 def print_work(sizes: Sequence[NeededWork], target: float) -> None:
@@ -76,10 +76,10 @@ def print_work(sizes: Sequence[NeededWork], target: float) -> None:
 
 def work_table(sizes: Sequence[NeededWork]) -> Cells:
     """Return the heads and the rows of the work that keeps an efficiency."""
-    return ("p", "n", "90 %"), [
+    return ("p", "n", "90 %"), tuple(
         (f"{size.p:g}", _amount(size.n), f"{_amount(size.low90)} .. {_amount(size.high90)}")
         for size in sizes
-    ]
+    )
 
 
 def _amount(n: float | None) -> str:
@@ -133,7 +133,7 @@ def print_enough(goal: float, narrow_to: float) -> None:
 
 def proposal_table(proposals: Sequence[Proposal]) -> Cells:
     """Return the heads and the rows of the runs that are worth measuring."""
-    return ("p", "expected time", "p times hours", "band now", "expected then"), [
+    return ("p", "expected time", "p times hours", "band now", "expected then"), tuple(
         (
             f"{proposal.p:g}",
             format_seconds(proposal.seconds),
@@ -142,7 +142,7 @@ def proposal_table(proposals: Sequence[Proposal]) -> Cells:
             f"{proposal.after:.3g}-fold",
         )
         for proposal in proposals
-    ]
+    )
 
 
 def print_measured(measured: Sequence[Measured], where: str) -> None:

@@ -99,8 +99,8 @@ def _draw_curve(
         lower, upper = (
             [getattr(band, f"{end}{level}") for band in answer.bands] for end in ("low", "high")
         )
-        style = {"color": SERIES[0], "alpha": alpha, "linewidth": 0, "label": f"{level} % band"}
-        axes.fill_between(p, lower, upper, **style)
+        label = f"{level} % band"
+        axes.fill_between(p, lower, upper, color=SERIES[0], alpha=alpha, linewidth=0, label=label)
     _draw_knee(axes, answer, max(p))
     _draw_medians(axes, answer.bands)
     for runs, fill, label in ((answer.runs, INK, "measured"), (left_out, "none", "left out")):

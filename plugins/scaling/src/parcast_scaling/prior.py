@@ -147,14 +147,14 @@ class Prior:
         rows, count = np.arange(len(where)), len(self.terms)
         first = step.present
         second = (first + rng.integers(1, count, len(where))) % count
-        there = step.has[rows, second]
+        paired = step.has[rows, second]
         sizes = np.exp(np.stack([step.sizes[rows, first], step.sizes[rows, second]]))
-        total = sizes[0] + np.where(there, sizes[1], 0.0)
+        total = sizes[0] + np.where(paired, sizes[1], 0.0)
         drawn = rng.random(len(where))
         part = np.where(
             drawn < _ALONE, 1.0, np.where(drawn < 2 * _ALONE, 0.0, rng.random(len(where)))
         )
-        others = np.maximum(step.has.sum(axis=1) - 1 - there, 0)
+        others = np.maximum(step.has.sum(axis=1) - 1 - paired, 0)
         ratio = self._shared_logs(first, second, part, total, others)
         ratio -= self._shared_logs(first, second, sizes[0] / total, total, others)
         moved = rows[where]
@@ -179,7 +179,8 @@ class Prior:
         for term, size in ((first, part * total), (second, (1 - part) * total)):
             density = (self.weights[term] - 1) * np.log(np.maximum(size, 1e-300)) - constants[term]
             logs += np.where(size > 0, density + self._odds()[term], 0.0)
-        return logs
+        shared: Floats = logs
+        return shared
 
     def _odds(self) -> Floats:
         odds: Floats = np.log(self.chances / (1 - self.chances))

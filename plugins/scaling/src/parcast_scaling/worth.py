@@ -103,11 +103,11 @@ def _best(
     proposals = []
     for index, size in enumerate(sizes):
         truth = drawn.logs[:, index]
-        kept = lighter_part(prior, goal, max(size, largest))
+        tails = lighter_part(prior, goal, max(size, largest))
         seen = truth + observed.noise * rng.standard_normal(len(truth))
         outcomes = np.quantile(seen, _OUTCOMES)
         chances = [np.exp(-0.5 * ((log - truth) / observed.noise) ** 2) for log in outcomes]
-        widths = np.array([_width(drawn.seen[:, -1], kept, chance) for chance in chances])
+        widths = np.array([_width(drawn.seen[:, -1], tails, chance) for chance in chances])
         middle = float(np.exp(np.median(seen)))
         cost = float(size) * middle / 3600
         narrower = before / np.maximum(widths, math.log(enough))
@@ -133,10 +133,10 @@ def _sizes(runs: Sequence[Run], limit: float) -> Floats:
     return np.array([p for p in [*measured, *farther] if p <= limit])
 
 
-def _width(logs: Floats, kept: float, weights: Floats | None = None) -> float:
+def _width(logs: Floats, tails: float, weights: Floats | None = None) -> float:
     """Return the width of the 90 % band of weighted draws; of outer quarters a part is kept."""
     order = np.argsort(logs)
     mass = np.cumsum(np.ones(len(logs)) if weights is None else weights[order])
     places = np.searchsorted(mass, np.array([0.05, 0.25, 0.75, 0.95]) * mass[-1])
     low, first, third, high = logs[order][np.minimum(places, len(logs) - 1)]
-    return float(third - first + kept * (high - third + first - low))
+    return float(third - first + tails * (high - third + first - low))
