@@ -169,9 +169,9 @@ def _with_record(compared: Sequence[Compared]) -> tuple[Compared, ...]:
             errors.setdefault(item.benchmark, []).append(math.log(item.predicted / item.measured))
     middles = {name: float(np.median(np.abs(values))) for name, values in errors.items()}
     spreads = {
-        name: math.sqrt(sum(value**2 for value in rest) / len(rest)) / _MEDIAN
+        name: math.sqrt(sum(value**2 for value in others) / len(others)) / _MEDIAN
         for name in middles
-        if len(rest := [value for other, value in middles.items() if other != name]) >= _FEWEST
+        if len(others := [value for key, value in middles.items() if key != name]) >= _FEWEST
     }
     return tuple(item.widened(spreads.get(item.benchmark, 0.0)) for item in compared)
 

@@ -101,6 +101,6 @@ def _ranked(
         factors = [abs(math.log(item.predicted / item.measured)) for item in checked.compared]
         if factors:
             factor = float(np.median(factors))
-            if not any(math.isclose(factor, other, abs_tol=1e-9) for other, _ in ranked):
+            if not any(math.isclose(factor, better, abs_tol=1e-9) for better, _ in ranked):
                 ranked.append((factor, name))
     return [*sorted(ranked), (math.inf, "none"), (math.inf, "none")]

@@ -66,9 +66,9 @@ def _without(machine: Machine, keys: Sequence[str]) -> tuple[dict[str, Any], dic
     for key in keys:
         part, _, name = key.partition(".")
         data.get(part, {}).pop(name, None)
-        for known in list(sources):
-            if known == key or known.startswith((f"{key}.", f"{key}[")):
-                del sources[known]
+        for number in list(sources):
+            if number == key or number.startswith((f"{key}.", f"{key}[")):
+                del sources[number]
     return data, sources
 
 

@@ -32,9 +32,9 @@ def read(lines: Lines) -> Reading:
     """
     if not any(_SWITCH.match(text) for text in lines.lines):
         return Reading()
-    own = {match[1] for text in lines.lines if (match := _ADAPTER.match(text))}
+    described = {match[1] for text in lines.lines if (match := _ADAPTER.match(text))}
     at_switches = {match[1] for text in lines.lines if (match := _PEER.match(text))}
-    if missing := len(at_switches - own):
+    if missing := len(at_switches - described):
         raise lines.wrong(
             lines.last,
             f"{missing} adapter{'s' * (missing > 1)} at switches have no part of their own, so "

@@ -44,10 +44,10 @@ def _source(sources: Mapping[str, Any], name: str) -> str:
 
 def _line(lines: Lines, part: str, key: str) -> int:
     """Return the line of a key in its part."""
-    here = ""
+    header = ""
     for line, text in enumerate(lines.lines, 1):
         if match := re.match(r"\s*\[([\w.]+)\]", text):
-            here = match[1]
-        elif here == part and re.match(rf"\s*{re.escape(key)}\s*=", text):
+            header = match[1]
+        elif header == part and re.match(rf"\s*{re.escape(key)}\s*=", text):
             return line
     return 1

@@ -99,14 +99,14 @@ def _series(
     count = int(processes) if processes.isdigit() else None
     if count is None and per_node.isdigit():
         count = nodes * int(per_node)
-    own = row["metric"] == _OWN_METRIC
+    is_ours = row["metric"] == _OWN_METRIC
     window = row.get("window") or ""
     return Series(
         benchmark[0],
         benchmark[1],
         tuple(sorted((value for value, _ in group), key=lambda value: value.size)),
         lines.path,
-        _OWN_METRIC if own else "OSU" if row["application"].startswith("osu") else "STREAM",
+        _OWN_METRIC if is_ours else "OSU" if row["application"].startswith("osu") else "STREAM",
         processes=2 if pair else None if row["application"].startswith("stream") else count,
         nodes=nodes,
         pairs=(count or 2) // 2 if benchmark[0] == "pairs" else None,
