@@ -93,38 +93,44 @@ def total(n):
     return n * NODE + rate(1) + costs.BASE
 """,
 }
+CHANGES = {  # file, text, text instead; what total(2) is then, and how often it is loaded
+    "nothing": ("loops", "", "", "10.0 1"),
+    "constant": ("costs", "'node': 3", "'node': 5", "14.0 0"),
+    "member of a member": ("costs", "4.0", "8.0", "14.0 0"),
+    "another member": ("costs", "BASE = 0", "BASE = 1", "11.0 0"),
+    "step": ("steps", "[level]", "[0]", "8.0 0"),
+    "unused constant": ("steps", "import costs", "import costs\nSPARE = 1", "10.0 1"),
+}
 ASK = """
 import sys
-sys.path.insert(0, sys.argv[1])
-import loops
 from parcast.plugins import compile_kernel
-form = compile_kernel(loops.total, "parcast")
-print(form(2), sum(form.stats.cache_hits.values()))
+for folder in sys.argv[1:]:
+    for name in ("costs", "steps", "loops"):
+        sys.modules.pop(name, None)
+    sys.path.insert(0, folder)
+    import loops
+    form = compile_kernel(loops.total, "parcast")
+    print(form(2), sum(form.stats.cache_hits.values()))
 """
 
 
-@pytest.mark.parametrize(
-    ("file", "before", "after", "expected"),
-    [
-        pytest.param("loops", "", "", "10.0 1", id="nothing"),
-        pytest.param("costs", "'node': 3", "'node': 5", "14.0 0", id="constant"),
-        pytest.param("costs", "4.0", "8.0", "14.0 0", id="member-of-a-member"),
-        pytest.param("costs", "BASE = 0", "BASE = 1", "11.0 0", id="another-member"),
-        pytest.param("steps", "[level]", "[0]", "8.0 0", id="step"),
-        pytest.param("steps", "import costs", "import costs\nSPARE = 1", "10.0 1", id="unused"),
-    ],
-)
-def test_another_checkout_compiles_anew_what_differs_and_nothing_else(
-    file: str, before: str, after: str, expected: str, tmp_path: Path
-) -> None:
-    changed = {**CHECKOUT, file: CHECKOUT[file].replace(before, after, 1)}
-    (tmp_path / "b-cache").symlink_to(tmp_path / "a-cache")  # as a home on another disk
-    for place, modules, answer in (("a", CHECKOUT, "10.0 0"), ("b", changed, expected)):
-        folder, cache = tmp_path / place, str(tmp_path / f"{place}-cache")
+def _answers(folders: list[Path], cache: Path) -> list[str]:
+    caching = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONHASHSEED": "random"}
+    line = [sys.executable, "-c", ASK, *map(str, folders)]
+    done = subprocess.run(line, check=True, capture_output=True, text=True, env=caching)
+    return done.stdout.splitlines()
+
+
+def test_another_checkout_compiles_anew_what_differs_and_nothing_else(tmp_path: Path) -> None:
+    folders = [tmp_path / "checkout", *(tmp_path / name for name in CHANGES)]
+    edits = [("loops", "", "", "10.0 0"), *CHANGES.values()]
+    for folder, (changed, before, after, _) in zip(folders, edits, strict=True):
         folder.mkdir()
-        for name, source in modules.items():
-            (folder / f"{name}.py").write_text(source)
-        caching = {**os.environ, "NUMBA_CACHE_DIR": cache, "PYTHONHASHSEED": "random"}
-        line = [sys.executable, "-c", ASK, str(folder)]
-        done = subprocess.run(line, check=True, capture_output=True, text=True, env=caching)
-        assert done.stdout.strip() == answer
+        for name, source in CHECKOUT.items():
+            text = source.replace(before, after, 1) if name == changed else source
+            (folder / f"{name}.py").write_text(text)
+    cache, link = tmp_path / "cache", tmp_path / "link"  # as a home on another disk
+    link.symlink_to(cache)
+    answers = [*_answers(folders[:1], cache), *_answers(folders[1:], link)]
+    expected = {folder.name: edit[-1] for folder, edit in zip(folders, edits, strict=True)}
+    assert dict(zip(expected, answers, strict=True)) == expected
