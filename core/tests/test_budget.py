@@ -37,6 +37,10 @@ def convert(workload, query):
     CONVERTED.append(query.p)
     return attrs.evolve(workload, kind="costly"), ()
 
+def twice(workload, query):
+    CONVERTED.append("twice")
+    return attrs.evolve(workload, kind="twice"), ()
+
 def conversion(query):
     return float(query.p)
 
@@ -89,6 +93,27 @@ def test_a_conversion_beyond_the_budget_is_not_begun(
     assert refused[0].message.startswith("takes about 2 s, and 1 s is left of the budget of 6 s")
     assert refused[1].message.startswith("takes about 8 s, beyond the budget of 6 s")
     assert sorted(set(importlib.import_module("costs_of_tests").CONVERTED)) == [1, 4]
+
+
+def test_where_two_conversions_take_long_nothing_is_asked_again(
+    make_registry, workload, machine, tmp_path, monkeypatch
+):
+    (tmp_path / "costs_of_tests.py").write_text(COSTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = "costs_of_tests"
+    ways = [
+        Lowering("phases", "costly", f"{module}:convert", "A test.", cost=f"{module}:conversion"),
+        Lowering("costly", "twice", f"{module}:twice", "A test.", cost=f"{module}:conversion"),
+    ]
+    solver = SolverEntry("twice.one", "twice", f"{module}:Quick", "A test.")
+    registry = make_registry(entries=[solver], hooks={"parcast_lowerings": lambda: ways})
+    asked = importlib.import_module(module).CONVERTED
+    asked.clear()
+    registry.compare(workload, machine, p=[1], solvers="twice")
+    assert asked.count("twice") > 2  # 2 s, as much as elasticities may take for an answer
+    asked.clear()
+    registry.compare(workload, machine, p=[2], solvers="twice")
+    assert asked.count("twice") <= 2
 
 
 def test_who_is_named_is_asked_whatever_it_costs(registry, workload, machine):

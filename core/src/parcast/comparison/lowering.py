@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 import attrs
 
@@ -29,10 +30,19 @@ def path(lowerings: Mapping[str, Lowering], source: str, goal: str) -> tuple[Low
     return None
 
 
+class Lowered(NamedTuple):
+    """A query that came to a solver's kind."""
+
+    query: Query
+    steps: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0  #: that all steps take, as they state
+
+
 def lower(
     lowerings: Mapping[str, Lowering], query: Query, goal: str, asked: Query | None = None
-) -> tuple[Query, tuple[str, ...], tuple[str, ...]]:
-    """Return the query with a workload of kind ``goal``, the steps taken and their notes.
+) -> Lowered:
+    """Return the query with a workload of kind ``goal``, and how it came to that.
 
     ``asked`` is the query that this one came of; it has what was made of it for other solvers.
 
@@ -43,15 +53,17 @@ def lower(
     """
     kind = query.workload.kind
     if kind == goal:
-        return query, (), ()
+        return Lowered(query)
     steps = path(lowerings, kind, goal)
     if steps is None:
         raise UnsupportedError(
             f"takes {goal!r} workloads, and nothing installed turns {kind!r} into that"
         )
     notes: tuple[str, ...] = ()
+    seconds = 0.0
     asked, names = asked or query, tuple(step.name for step in steps)
     for step in steps:
+        seconds += float(load(step.cost)(query)) if step.cost else 0.0
         key = (step.name, id(query.workload), repr(query.options))
         workload, step_notes = asked.once(
             key,
@@ -59,4 +71,4 @@ def lower(
         )
         query = attrs.evolve(query, workload=workload)
         notes += tuple(step_notes)
-    return query, names, notes
+    return Lowered(query, names, notes, seconds)

@@ -101,7 +101,7 @@ def resolve(
     """
     steps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    original = query
+    original, seconds = query, 0.0
     try:
         if hasattr(query.workload.content, "check"):  # found once, before any solver
             query.workload.content.check(query)
@@ -115,7 +115,7 @@ def resolve(
                 conversion = _conversion(registry, query, family.kind, load)
                 if budget is not None and conversion > budget.left:
                     return budget.refusal(name, conversion)
-                query, steps, notes = lower(registry.lowerings, query, family.kind)
+                query, steps, notes, seconds = lower(registry.lowerings, query, family.kind)
             entry = registry.entry(load(family.target)(query))
         else:
             entry = default_of(registry, name, query.workload.kind)
@@ -125,8 +125,9 @@ def resolve(
         conversion = _conversion(registry, original, entry.kind, load)
         if budget is not None and conversion > budget.left:
             return budget.refusal(name, conversion)
-        query, more_steps, more_notes = lower(registry.lowerings, query, entry.kind, original)
-        steps, notes = steps + more_steps, notes + more_notes
+        lowered = lower(registry.lowerings, query, entry.kind, original)
+        query, steps, notes = lowered.query, steps + lowered.steps, notes + lowered.notes
+        seconds += lowered.seconds
         ways = [registry.lowerings[step] for step in steps]
         reason = (solver_of or registry.solver)(entry.name).supports(query)
     except FileError:  # a wrong option is the asker's to mend
@@ -138,7 +139,7 @@ def resolve(
     notes += tuple(not_modeled(registry, entry, original if steps else query))
     exact = all(way.exact for way in ways)
     below = all(way.exact or way.below for way in ways)
-    return Task(entry, query, steps, notes, exact, below, conversion)
+    return Task(entry, query, steps, notes, exact, below, seconds)
 
 
 def _conversion(registry: Catalog, query: Query, goal: str, load: Callable[[str], Any]) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from parcast import Query, Workload
 from parcast.model import WHOLE_NETWORK, Costs
 from parcast.program import ANY, Block, Unrolled
-from parcast.program.matching import CODE, Columns, matched_program
+from parcast.program.matching import CODE, Columns, conversion_cost, matched_program
 from parcast.program.matching import match_unrolled as fixed_program
 from parcast.program.reference import frozen
 from parcast.program.source import SENDS
@@ -60,8 +60,8 @@ _TASK = 3e-4
 
 def cost(query: Query) -> float:
     """Return the seconds that the conversion of a program takes."""
-    unrolled = matched_program(query, pools=True).unrolled
-    return _OPERATION * unrolled.count() + _TASK * unrolled.tasks()
+    tasks = matched_program(query, pools=True).unrolled.tasks()
+    return conversion_cost(query, _OPERATION) + _TASK * tasks
 
 
 def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:

@@ -80,6 +80,7 @@ def parcast_lowerings() -> Iterator[Lowering]:
         "parcast_training.steps.program:lower",
         "Each rank's kernels and messages, written out.",
         on_request=True,
+        cost="parcast_training.steps.program:cost",
     )
 
 

@@ -20,7 +20,7 @@ from parcast.model.traffic import Messages, derives_traffic, traffic_of
 from parcast.model.workload import Workload
 from parcast.program.matching.blockwise import ends_in_block_order
 from parcast.program.matching.collectives import is_signal
-from parcast.program.matching.prepare import matched_program
+from parcast.program.matching.prepare import conversion_cost, matched_program
 from parcast.program.source.operations import COLLECTIVES, SENDS
 from parcast.program.unroll.blocks import Block, Pool, Unrolled
 from parcast.quantities.formulas import Formula, Unit
@@ -57,7 +57,7 @@ _OPERATION = 1e-7
 
 def cost(query: Query) -> float:
     """Return the seconds that the conversion of a program takes at most."""
-    return _OPERATION * matched_program(query, pools=True).unrolled.count()
+    return conversion_cost(query, _OPERATION)
 
 
 def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:

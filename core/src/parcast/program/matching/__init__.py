@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         is_collective,
     )
     from parcast.program.matching.folding import folded, periods_of
-    from parcast.program.matching.prepare import matched_program
+    from parcast.program.matching.prepare import PREPARATION, conversion_cost, matched_program
 else:
     __getattr__ = lazily(__name__)
 
@@ -29,11 +29,13 @@ __all__ = [
     "NONE",
     "NOTHING",
     "OPS",
+    "PREPARATION",
     "TIMING",
     "Columns",
     "Matched",
     "aggregator_of",
     "algorithms",
+    "conversion_cost",
     "ends_in_block_order",
     "expand",
     "find_collectives",

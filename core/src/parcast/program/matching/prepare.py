@@ -16,6 +16,9 @@ from parcast.program.unroll.offloading import timed_on_accelerators
 #: The latest programs; several solvers are asked about each in turn.
 _PREPARED = Answers(2)
 
+#: Seconds to make an operation ready: on one core of a server of 2023.
+PREPARATION = 6e-7
+
 
 def matched_program(query: Query, *, pools: bool = False, timed: bool = True) -> Matched:
     """Return the operations and the messages of a ``program`` query.
@@ -55,6 +58,17 @@ def matched_program(query: Query, *, pools: bool = False, timed: bool = True) ->
             "free, which this solver does not model; use another family or assign them in order"
         )
     return prepared
+
+
+def conversion_cost(query: Query, seconds: float) -> float:
+    """Return the seconds of turning a program into another kind, by those for an operation.
+
+    Who asks again for another machine has a program with work on accelerators made ready again,
+    since that takes other times.
+    """
+    if query.workload.content.offloads:
+        seconds += PREPARATION
+    return seconds * matched_program(query, pools=True).unrolled.count()
 
 
 def _accelerators(query: Query) -> object:

@@ -11,7 +11,12 @@ import numpy as np
 from parcast.errors import ParcastError, UnsupportedError
 from parcast.model import WHOLE_NETWORK, Costs, Query, Workload
 from parcast.program import Statement, Unrolled
-from parcast.program.matching import Matched, ends_in_block_order, matched_program
+from parcast.program.matching import (
+    Matched,
+    conversion_cost,
+    ends_in_block_order,
+    matched_program,
+)
 from parcast.program.source import SENDS, expressions, nested
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.compiler import compile_model
@@ -25,17 +30,17 @@ Form = Literal["free", "numbers", "barrier"]
 
 _NOTES = {
     "free": (
-        "waits for single messages are left out (form free): the time is a lower bound, too low "
-        "where processes wait for each other; of messages it counts what all exchange, and what "
-        "ports and the bus carry"
+        "waits for single messages are left out (pamela.form=free): the time is a lower bound, "
+        "too low where processes wait for each other; of messages it counts what all exchange, and "
+        "what ports and the bus carry"
     ),
     "numbers": (
         "no message waits for another (in numbers): the time is the critical path without "
         "contention, or what the fullest link, port or disk carries: a lower bound"
     ),
     "barrier": (
-        "each operation ends for all processes before the next one begins (form barrier): an "
-        "estimate, mostly too high, because operations do not overlap"
+        "each operation ends for all processes before the next one begins (pamela.form=barrier): "
+        "an estimate, mostly too high, because operations do not overlap"
     ),
 }
 
@@ -54,7 +59,7 @@ _OPERATION = 4e-7
 
 def cost(query: Query) -> float:
     """Return the seconds that the conversion of a program takes at most."""
-    return _OPERATION * matched_program(query, pools=True).unrolled.count()
+    return conversion_cost(query, _OPERATION)
 
 
 def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:

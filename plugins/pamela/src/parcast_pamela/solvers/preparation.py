@@ -28,7 +28,7 @@ def waits_assumption(query: Query) -> Iterator[Assumption]:
     dropped = query.workload.content.form == "free" and query.p > 1
     yield Assumption(
         "processes wait for all others at once, never for a single message",
-        "form free leaves out waits for single messages" if dropped else "",
+        "pamela.form=free leaves out waits for single messages" if dropped else "",
     )
 
 

@@ -8,6 +8,7 @@ import attrs
 
 from parcast.model import Query, Workload
 from parcast.program import read_source
+from parcast.program.matching import PREPARATION
 from parcast_training.steps.asking import step_at
 from parcast_training.steps.checkpoint import checkpoint_notes
 from parcast_training.steps.schedule import Pass
@@ -29,6 +30,13 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
         *checkpoint_notes(query),
     )
     return attrs.evolve(workload, kind="program", content=content, parameters={}), notes
+
+
+def cost(query: Query) -> float:
+    """Return the seconds of making the program ready, which is another one on another machine."""
+    workload, _ = lower(query.workload, query)
+    unrolled = workload.content.at(attrs.evolve(query, workload=workload))
+    return float(PREPARATION * unrolled.count())
 
 
 def source(step: Step) -> str:
