@@ -34,7 +34,7 @@ check_threads(Registry, questions, threads=drawn.choice([2, 4, 8]))
 @pytest.mark.parametrize("seed", seeds(cases(1)))
 def test_families_asked_from_threads_answer_as_alone(seed: int, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", ASKING, str(seed), "12"],
+        [sys.executable, "-c", ASKING, str(seed), "8"],
         capture_output=True, text=True, check=False, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]

@@ -10,7 +10,7 @@ from parcast import Query, Registry
 from parcast.model.costs import Costs
 from parcast.program.matching.prepare import matched_program
 from parcast.program.summary import tally
-from parcast.testing import by_sweep
+from parcast.testing import by_sweep, turn
 
 REGISTRY = Registry([parcast_workloads])
 PROGRAMS = [name for name, one in REGISTRY.workloads.items() if one.path.name.endswith(".py")]
@@ -45,7 +45,7 @@ def test_eight_programs_and_two_variants_ship() -> None:
 def test_a_program_runs_to_its_end_with_any_number_of_processes(
     name: str, eager_limit: float | None
 ) -> None:
-    for p in range(1, 34):
+    for p in turn(range(1, 34), 3):
         matched_program(query(name, p, eager_limit), pools=True)
 
 

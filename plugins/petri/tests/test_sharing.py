@@ -14,7 +14,7 @@ import parcast_petri
 from parcast import Registry
 from parcast.errors import ParcastError
 from parcast.program.reader import read_source
-from parcast.testing import seeds
+from parcast.testing import seeds, turn
 from parcast_petri.commands.arguments import query_of
 from parcast_petri.kernel import layout as k
 from parcast_petri.machine.laws import Law
@@ -108,7 +108,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("contention", "links", "how"), CASES)
+@pytest.mark.parametrize(("contention", "links", "how"), turn(CASES, 2))
 @pytest.mark.parametrize("sharing", ["fixed_batch", "ps_all", "ps_transfer", "max_min"])
 def test_every_end_is_that_of_a_plain_simulation(contention, links, how, sharing):
     if contention == "endpoint" and sharing == "fixed_batch":
