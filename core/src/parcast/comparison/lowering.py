@@ -30,7 +30,7 @@ def path(lowerings: Mapping[str, Lowering], source: str, goal: str) -> tuple[Low
     return None
 
 
-class Lowered(NamedTuple):
+class Conversion(NamedTuple):
     """A query that came to a solver's kind."""
 
     query: Query
@@ -40,9 +40,22 @@ class Lowered(NamedTuple):
 
 
 def lower(
+    lowerings: Mapping[str, Lowering], query: Query, goal: str
+) -> tuple[Query, tuple[str, ...], tuple[str, ...]]:
+    """Return the query with a workload of kind ``goal``, the steps taken and their notes.
+
+    Raises
+    ------
+    UnsupportedError
+        If no chain of lowerings leads there.
+    """
+    return convert(lowerings, query, goal)[:3]
+
+
+def convert(
     lowerings: Mapping[str, Lowering], query: Query, goal: str, asked: Query | None = None
-) -> Lowered:
-    """Return the query with a workload of kind ``goal``, and how it came to that.
+) -> Conversion:
+    """Return the query with a workload of kind ``goal``, and what that takes.
 
     ``asked`` is the query that this one came of; it has what was made of it for other solvers.
 
@@ -53,7 +66,7 @@ def lower(
     """
     kind = query.workload.kind
     if kind == goal:
-        return Lowered(query)
+        return Conversion(query)
     steps = path(lowerings, kind, goal)
     if steps is None:
         raise UnsupportedError(
@@ -71,4 +84,4 @@ def lower(
         )
         query = attrs.evolve(query, workload=workload)
         notes += tuple(step_notes)
-    return Lowered(query, names, notes, seconds)
+    return Conversion(query, names, notes, seconds)

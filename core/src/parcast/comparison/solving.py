@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.comparison.jobs import jobs_of
-from parcast.comparison.lowering import lower, path
+from parcast.comparison.lowering import convert, path
 from parcast.comparison.not_modeled import not_modeled
 from parcast.comparison.settings import Settings
 from parcast.errors import (
@@ -115,7 +115,7 @@ def resolve(
                 conversion = _conversion(registry, query, family.kind, load)
                 if budget is not None and conversion > budget.left:
                     return budget.refusal(name, conversion)
-                query, steps, notes, seconds = lower(registry.lowerings, query, family.kind)
+                query, steps, notes, seconds = convert(registry.lowerings, query, family.kind)
             entry = registry.entry(load(family.target)(query))
         else:
             entry = default_of(registry, name, query.workload.kind)
@@ -125,7 +125,7 @@ def resolve(
         conversion = _conversion(registry, original, entry.kind, load)
         if budget is not None and conversion > budget.left:
             return budget.refusal(name, conversion)
-        lowered = lower(registry.lowerings, query, entry.kind, original)
+        lowered = convert(registry.lowerings, query, entry.kind, original)
         query, steps, notes = lowered.query, steps + lowered.steps, notes + lowered.notes
         seconds += lowered.seconds
         ways = [registry.lowerings[step] for step in steps]
