@@ -27,6 +27,17 @@ def test_a_lower_bound_is_never_best(make_registry, workload):
     assert registry.compare(workload, MACHINES, p=[1, 2], d=1, solvers="bound").best() == []
 
 
+def test_the_fastest_machine_is_not_that_of_the_most_hopeful_method(make_registry):
+    hopeful = SolverEntry("hopeful", "phases", "parcast_tests:Hopeful", "Less than a second.")
+    registry = make_registry("works", entries=[hopeful])
+    flat = {"name": "w", "phase": [{"parallel": 5}]}
+    results = registry.compare(flat, MACHINES, p=2, d=1)
+    assert min(results.rows, key=lambda row: row.time).solver == "hopeful"
+    assert results.best()[0] == (
+        "fastest: w on fast, p=2, d=1 by works.one: 250 ms; hopeful says w on cheap, p=2, d=1: 1 ms"
+    )
+
+
 def test_runs_of_unequal_work_are_not_ranked(make_registry):
     scaled = {"name": "w", "parameters": {"n": 4}, "phase": [{"parallel": "n"}]}
     registry = make_registry("works")

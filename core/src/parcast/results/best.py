@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from parcast.model.query import Query, Status, is_lower_bound
+from parcast.results.preference import preferred_solver
 from parcast.results.row import Row
 from parcast.results.texts import charged, energy_text, price_text, spelled, time_text
 
@@ -48,9 +49,11 @@ def work_of(query: Query) -> dict[str, float]:
 def best(rows: Sequence[Row]) -> list[str]:
     """Return which row is fastest, cheapest and takes least energy, for each amount of work.
 
-    Only estimates are ranked: a lower bound is none. Runs do the same work where workload and
-    parameters are the same, and p too or what all processes do together. Where only one machine
-    is asked and it states neither price nor power, there is nothing to choose.
+    Only estimates of one solver are ranked: a lower bound is none, and that one method says less
+    than another tells nothing of machines. Solvers that have another best are named.
+    Runs do the same work where workload and parameters are the same, and p too or what all
+    processes do together. Where only one machine is asked and it states neither price nor power,
+    there is nothing to choose.
     """
     if len({row.machine for row in rows}) < 2 and not any(map(price_text, rows)):
         return []
@@ -68,16 +71,35 @@ def best(rows: Sequence[Row]) -> list[str]:
 
 
 def _sentence(way: _Way, group: Sequence[Row], rows: Sequence[Row]) -> str:
-    valued = [(value, row) for row in group if (value := way.value(row)) is not None]
-    if len(valued) < 2:
-        return ""
-    _, row = min(valued, key=lambda pair: pair[0])
-    varying = {
-        name for peer in rows for name, value in own(peer).items() if own(row)[name] != value
+    """Return the preferred solver's best row, and the best of solvers that say another is."""
+    ranked = {
+        solver: peers
+        for solver in dict.fromkeys(row.solver for row in group)
+        if len(peers := _valued(way, [row for row in group if row.solver == solver])) > 1
     }
+    if not ranked:
+        return ""
+    varying = {
+        name for peer in rows for name, value in own(peer).items() if own(rows[0])[name] != value
+    }
+    least = {solver: min(peers, key=way.value) for solver, peers in ranked.items()}  # type: ignore[arg-type]
+    preferred = preferred_solver(ranked)
+    run = _run(least[preferred], varying)
+    dissent = "".join(
+        f"; {solver} says {_run(row, varying)}: {way.text(row)}"
+        for solver, row in least.items()
+        if _run(row, varying) != run and run in {_run(peer, varying) for peer in ranked[solver]}
+    )
+    return f"{way.word}: {run} by {preferred}: {way.text(least[preferred])}{dissent}"
+
+
+def _valued(way: _Way, rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if way.value(row) is not None]
+
+
+def _run(row: Row, varying: Collection[str]) -> str:
     settings = "".join(f", {name}={spelled(own(row)[name])}" for name in sorted(varying))
-    run = f"{row.workload} on {row.machine}, p={row.p}, d={row.d}{settings} by {row.solver}"
-    return f"{way.word}: {run}: {way.text(row)}"
+    return f"{row.workload} on {row.machine}, p={row.p}, d={row.d}{settings}"
 
 
 def own(row: Row) -> Mapping[str, Any]:

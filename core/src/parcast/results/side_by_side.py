@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import attrs
 
 from parcast.model.query import Status, is_lower_bound
+from parcast.results.preference import preferred_solver
 from parcast.results.row import Row
 from parcast.results.texts import bottleneck_text, charged, price_text, spelled, time_text
 
@@ -37,22 +39,12 @@ def side_by_side(rows: Sequence[Row]) -> SideBySide | None:
         name: _runs([row for row in rows if row.solver == name], machines, by_disks)
         for name in dict.fromkeys(row.solver for row in rows)
     }
-    solver = max(runs, key=lambda name: (len(runs[name]), -_caveats(runs[name])))
+    solver = preferred_solver({name: [*chain.from_iterable(runs[name])] for name in runs})
     if not runs[solver]:
         return None
     several = len({row.workload for row in rows}) > 1
     header, cells = _cells(runs[solver], several_workloads=several, by_disks=by_disks)
     return SideBySide(solver, machines[0], header, cells)
-
-
-def _caveats(runs: Sequence[Sequence[Row]]) -> int:
-    """Return how many notes there are on what times are made of, each once."""
-    return len({note for run in runs for row in run for note in row.notes if not _aside(note)})
-
-
-def _aside(note: str) -> bool:
-    """Return whether a note is of the bottleneck or the speedup, and not of the time."""
-    return note.startswith(("bottleneck:", "no speedup:"))
 
 
 def _same_disks(rows: Sequence[Row]) -> bool:
