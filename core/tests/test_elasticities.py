@@ -47,3 +47,26 @@ def test_converting_again_counts(
     registry = make_registry(entries=entries, hooks={"parcast_lowerings": lambda: [way]})
     (row,) = registry.compare(workload, machine, p=2).rows
     assert row.binding == ("processor.rate" if asked_again else "processor")
+    assert any("would take too long" in note for note in row.notes) is not asked_again
+
+
+@pytest.mark.parametrize(
+    ("parts", "binding", "note"),
+    [
+        ("Parts(io=1.0, compute=0.5)", "storage", "bottleneck: the largest part of the time; "),
+        ("None", None, "bottleneck: not known; "),
+    ],
+)
+def test_a_bottleneck_that_is_not_asked_for_is_the_largest_part_or_said_to_be_unknown(
+    parts, binding, note, make_registry, workload, machine, tmp_path, monkeypatch
+):
+    solver = SOLVERS.replace('binding="processor"', f"parts={parts}").replace("0.5\n", "9.0\n", 1)
+    name = f"parts_{binding}_of_tests"
+    (tmp_path / f"{name}.py").write_text(solver.replace("import Pred", "import Parts, Pred"))
+    monkeypatch.syspath_prepend(tmp_path)
+    way = Lowering("phases", "trace", f"{name}:to_trace", "A test.")
+    entries = [SolverEntry("traces.one", "trace", f"{name}:Traces", "A test.")]
+    registry = make_registry(entries=entries, hooks={"parcast_lowerings": lambda: [way]})
+    (row,) = registry.compare(workload, machine, p=2).rows
+    assert row.binding == binding
+    assert any(line.startswith(note) for line in row.notes)

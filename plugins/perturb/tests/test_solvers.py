@@ -16,6 +16,7 @@ from parcast.model.costs import Costs as ProgramCosts
 from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
 from parcast.testing import UNIT_MACHINE, by_sweep
+from parcast_perturb import from_program
 
 from .programs import Costs, neutral, random_program
 from .test_conformance import SOURCE
@@ -229,3 +230,16 @@ def test_a_recorded_run_is_not_played(tmp_path):
     settings = {"perturb.recorded_on": old}
     ask = {"p": run.processes, "solvers": "perturb.simulated", "settings": settings}
     assert "ask perturb.clocked" in registry.compare(run, machine, **ask).rows[0].message
+
+
+def test_converting_counts_the_run_that_decides_who_waits_for_a_disk():
+    """The conversion of a program with files takes a plain run of it, which is most of its time."""
+    registry = Registry([parcast_traces, parcast_perturb])
+    machine = registry.machine({**UNIT_MACHINE, "storage": {"bandwidth": "1 GB/s"}})
+    seconds = {}
+    for work in ("compute(1e6)", "write(1e6)"):
+        source = f"def program(rank, size):\n    for t in range(50):\n        {work}\n"
+        workload = read_source(source, "steps.py", "steps")
+        query = Query(workload=workload, machine=machine, p=8, d=1)
+        seconds[work] = from_program.cost(query)
+    assert seconds["write(1e6)"] > 10 * seconds["compute(1e6)"]

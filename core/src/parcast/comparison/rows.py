@@ -42,11 +42,8 @@ _COARSE = (
     "in another order; the parts of the time are rough"
 )
 
-#: What is said of a bottleneck that is the solver's own word.
-_NOT_ASKED = (
-    "the largest part of the time; to solve again with each number of the machine better would "
-    "take too long"
-)
+#: What is said of a bottleneck where the solver is not asked again.
+_NOT_ASKED = "to solve again with each number of the machine better would take too long"
 
 #: Times with one process and one disk that are remembered.
 MOST_ALONE = 10_000
@@ -251,9 +248,8 @@ def _with_elasticities(
         left -= seconds
         if left >= 0:
             solved[index] = solutions[index]
-        elif rows[index].binding:
-            notes = (*rows[index].notes, f"bottleneck: {_NOT_ASKED}")
-            rows[index] = attrs.evolve(rows[index], notes=notes)
+        elif rows[index].time:
+            rows[index] = _by_parts(rows[index])
     results = elasticities(registry, list(solved.values()), resolve_task, tell)
     kinds = waits(registry, list(solved.values()), resolve_task, tell)
     for index, explained, parts in zip(solved, results, kinds, strict=True):
@@ -263,6 +259,14 @@ def _with_elasticities(
             details = {**rows[index].details, "waits": parts}
             rows[index] = attrs.evolve(rows[index], details=details)
     return rows
+
+
+def _by_parts(row: Row) -> Row:
+    """Return a row with the largest part of its time as the bottleneck, and why it is no number."""
+    binding = row.binding or (row.parts.largest if row.parts else None)
+    bottleneck = "the largest part of the time" if binding else "not known"
+    notes = (*row.notes, f"bottleneck: {bottleneck}; {_NOT_ASKED}")
+    return attrs.evolve(row, binding=binding, notes=notes)
 
 
 def _explained(row: Row, explained: Elasticities) -> Row:

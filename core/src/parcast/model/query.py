@@ -148,6 +148,14 @@ class Parts:
         """The sum of all parts."""
         return math.fsum(self.values())
 
+    @property
+    def largest(self) -> str | None:
+        """What most of the time is spent on, by the resource's name; None of no time."""
+        seconds = dict(
+            zip(self.values(), ("processor", "network", "storage", "synchronization"), strict=True)
+        )
+        return seconds[max(seconds)] if any(seconds) else None
+
     def values(self) -> tuple[float, float, float, float]:
         """Return compute, communication, io, synchronization."""
         return (self.compute, self.communication, self.io, self.synchronization)

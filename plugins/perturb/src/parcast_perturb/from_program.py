@@ -54,14 +54,17 @@ NO_NETWORK = Recorded(latency=0.0, per_byte=0.0)
 
 #: Seconds to make the trace of an operation, and time it: on one core of a server of 2023.
 _OPERATION = 1.3e-6
-#: And for a task of a pool, which a plain run gives to a process.
+#: And for an operation, and a task of a pool, of the plain run that decides what timing decides.
+_PLAIN_RUN = 2.5e-5
 _TASK = 3e-4
 
 
 def cost(query: Query) -> float:
     """Return the seconds that the conversion of a program takes."""
-    tasks = matched_program(query, pools=True).unrolled.tasks()
-    return conversion_cost(query, _OPERATION) + _TASK * tasks
+    unrolled = matched_program(query, pools=True).unrolled
+    costs = Costs.of(query, unrolled.needs(), WHOLE_NETWORK)
+    operation = _OPERATION + _PLAIN_RUN * bool(_timing_decisions(query, costs, unrolled))
+    return conversion_cost(query, operation) + _TASK * unrolled.tasks()
 
 
 def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 #: Seconds to start SimGrid, and for each operation: most of it threads that take turns.
 _STARTED, _EACH = 0.3, 2e-4
 
-_BINDING = ("processor", "network", "storage", "synchronization")
-
 
 @attrs.frozen(kw_only=True)
 class Options:
@@ -59,11 +57,10 @@ class Flows:
         details: dict[str, Any] = {"operations": count}
         if jobs := query.workload.content.job_times(played.ends, played.starts):
             details["jobs"] = jobs
-        values: Any = dict(zip(parts.values(), _BINDING, strict=True))
         return Prediction(
             time=parts.total,
             parts=parts,
-            binding=values[max(values)] if played.time else None,
+            binding=parts.largest,
             details=details,
         )
 

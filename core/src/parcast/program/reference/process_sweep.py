@@ -77,6 +77,7 @@ class _Sweep:
         self.call = costs.overhead_receive if costs.overhead_by == "call" else 0
         self.flows = Flows(costs.wiring() if costs.contention == "fair" else None)
         self.charges: dict[tuple[str, int, int, float], float] = {}  # by name, pair and bytes
+        self.woken = set(range(len(self.processes)))  # those that may be able to go on
 
     def result(self) -> Reference:
         self.run()
@@ -104,20 +105,23 @@ class _Sweep:
 
     def run(self) -> None:
         """Run every process as far as it can, until none moves."""
-        moved = True
-        while moved:
-            moved = False
-            for rank, process in enumerate(self.processes):
-                while not process.blocked and process.position < len(process.operations):
-                    if not process.entered:
-                        process.entered = moved = True
-                        process.since = process.clock
-                        self.enter(rank, process, *process.operations[process.position])
-                    if process.blocked or not self.leave(process):
-                        break
-                    process.entered, moved = False, True
-                    process.note()
-                    process.position += 1
+        while self.woken:
+            ranks, self.woken = sorted(self.woken), set()
+            for rank in ranks:
+                self.advance(rank, self.processes[rank])
+
+    def advance(self, rank: int, process: Process) -> None:
+        """Run a process until it waits or ends."""
+        while not process.blocked and process.position < len(process.operations):
+            if not process.entered:
+                process.entered = True
+                process.since = process.clock
+                self.enter(rank, process, *process.operations[process.position])
+            if process.blocked or not self.leave(process):
+                break
+            process.entered = False
+            process.note()
+            process.position += 1
 
     def enter(self, rank: int, process: Process, order: int, operation: Operation) -> None:
         """Do what an operation does before it waits, and note what it waits for."""
@@ -226,6 +230,7 @@ class _Sweep:
 
     def join(self, message: Message, receive: Receive) -> None:
         receive.message = message
+        self.woken.add(message.target)
         if not message.early:
             self.fly(message, max(message.ready, receive.posted))
 
@@ -238,10 +243,14 @@ class _Sweep:
             return
         alone = self.node[source] == self.node[target] or message.bytes == SIGNAL
         if alone or costs.contention == "none":
-            message.arrival = at + self.charge("wire", source, target, message.bytes)
+            self.arrive(message, at + self.charge("wire", source, target, message.bytes))
             return
         passes = self.over_bus if costs.contention == "bus" else self.out_of_port
         self.ask(at, message.asker, message.order, partial(passes, message))
+
+    def arrive(self, message: Message, at: float) -> None:
+        message.arrival = at
+        self.woken |= {message.source, message.target}
 
     def ask(self, at: float, rank: int, order: int, serve: Callable[[float], None]) -> None:
         self.requests.add(at, rank, order, serve)
@@ -258,15 +267,15 @@ class _Sweep:
         size = self.charge("on_wire", source, target, message.bytes)
         alone = self.seconds(message)
         if not alone:
-            message.arrival = at
+            self.arrive(message, at)
             return
-        done = partial(setattr, message, "arrival")
+        done = partial(self.arrive, message)
         flow = Flow(self.flows.links(source, target), size / alone, size, done)
         self.flows.begin(flow, at)
 
     def over_bus(self, message: Message, at: float) -> None:
         begin = self.hold(("bus", 0), at, self.seconds(message))
-        message.arrival = begin + self.seconds(message) + self.latency(message)
+        self.arrive(message, begin + self.seconds(message) + self.latency(message))
 
     def out_of_port(self, message: Message, at: float) -> None:
         begin = self.hold(("out", self.node[message.source]), at, self.seconds(message))
@@ -275,7 +284,7 @@ class _Sweep:
 
     def into_port(self, message: Message, at: float) -> None:
         seconds = self.seconds(message)
-        message.arrival = self.hold(("in", self.node[message.target]), at, seconds) + seconds
+        self.arrive(message, self.hold(("in", self.node[message.target]), at, seconds) + seconds)
 
     def seconds(self, message: Message) -> float:
         """Return how long a message holds a bus or a port."""
@@ -296,6 +305,7 @@ class _Sweep:
         process = self.processes[rank]
         process.spend("io", max(self.hold(("disk", disk), at, seconds) for disk in disks) + seconds)
         process.blocked = False
+        self.woken.add(rank)
 
     def fetch(self, rank: int, process: Process, order: int, operation: Operation) -> None:
         """Ask for the next task of a pool."""

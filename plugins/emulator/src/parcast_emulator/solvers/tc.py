@@ -21,8 +21,6 @@ from parcast_emulator.solvers import costs
 #: Operations that are simulated by default: one by one by processes, or by compiled kernels.
 _INTERPRETED, _COMPILED = 100_000, 50_000_000
 
-_BINDING = ("processor", "network", "storage", "synchronization")
-
 
 @attrs.frozen(kw_only=True)
 class Options(Coupling):
@@ -146,7 +144,6 @@ def _program(query: Query, options: Options) -> Prediction:
     with simulation_progress() as progress:
         finished = run(query, options.polling, progress)
     parts = sum(finished.parts, Parts()) * (1 / part.size)
-    values: Any = dict(zip(parts.values(), _BINDING, strict=True))
     notes: list[str] = []
     details: dict[str, Any] = {"operations": operations}
     if part.copies > 1:
@@ -160,7 +157,7 @@ def _program(query: Query, options: Options) -> Prediction:
     return Prediction(
         time=finished.time,
         parts=parts,
-        binding=values[max(values)] if finished.time else None,
+        binding=parts.largest,
         notes=tuple(notes),
         details=details,
     )

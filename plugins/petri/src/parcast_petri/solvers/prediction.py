@@ -13,7 +13,6 @@ from parcast_petri.programs.accounting import Account
 from parcast_petri.solvers.replay import Runs
 
 LEVELS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
-_BINDING = ("processor", "network", "storage", "synchronization")
 
 
 def of_run(account: Account, notes: Sequence[str], details: Mapping[str, Any]) -> Prediction:
@@ -22,7 +21,7 @@ def of_run(account: Account, notes: Sequence[str], details: Mapping[str, Any]) -
     return Prediction(
         time=account.time,
         parts=parts,
-        binding=_binding(parts),
+        binding=parts.largest,
         notes=tuple(notes),
         details={**details, "ends": account.ends.tolist()},
     )
@@ -59,7 +58,7 @@ def of_runs(
         quantiles=replications.quantiles(*levels),
         status=status,
         message=message,
-        binding=_binding(parts),
+        binding=parts.largest,
         notes=tuple(notes),
         details=details,
     )
@@ -68,8 +67,3 @@ def of_runs(
 def _parts(spent: Any) -> Parts:
     compute, communication, io, synchronization = np.asarray(spent).tolist()
     return Parts(compute, communication, io, synchronization)
-
-
-def _binding(parts: Parts) -> str | None:
-    values = dict(zip(parts.values(), _BINDING, strict=True))
-    return values[max(values)] if parts.total else None
