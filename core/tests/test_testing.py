@@ -186,7 +186,7 @@ def test_a_missing_file_is_caught(tmp_path: Any) -> None:
 def test_an_unmarked_hook_is_caught() -> None:
     module = plugin(entry())
     module.parcast_kinds = lambda: iter(())
-    with pytest.raises(AssertionError, match="parcast_kinds is not marked with @hookimpl"):
+    with pytest.raises(AssertionError, match="parcast_kinds is neither a tuple nor marked with @hookimpl"):
         check_plugin(module)
 
 
