@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import entry_points
+from inspect import getattr_static
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -322,7 +323,7 @@ def _passed(plugins: Iterable[Any]) -> Iterator[tuple[PluginInfo, Any]]:
 
 def _listed(plugin: Any, hook: str) -> tuple[Any, ...]:
     """Return the records that a plugin lists in place of a hook that returns them."""
-    entries = getattr(plugin, hook, ()) if hook.startswith(_HOOK) else ()
+    entries = getattr_static(plugin, hook, ()) if hook.startswith(_HOOK) else ()
     return entries if isinstance(entries, tuple) else ()
 
 
