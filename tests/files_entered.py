@@ -30,7 +30,8 @@ def modules_entered(words: list[str]) -> list[str]:
         module = str(frame.f_globals.get("__name__"))
         if event != "call" or module in entered or not module.startswith("parcast"):
             return
-        if frame.f_code.co_flags & inspect.CO_OPTIMIZED and not _importing(frame):
+        written = frame.f_code.co_filename == frame.f_globals.get("__file__")  # not generated
+        if written and frame.f_code.co_flags & inspect.CO_OPTIMIZED and not _importing(frame):
             entered[module] = None
 
     sys.setprofile(note)
@@ -53,4 +54,4 @@ def _importing(frame: FrameType) -> bool:
 
 
 if __name__ == "__main__":
-    print(*modules_entered(sys.argv[1:]), sep="\n")
+    sys.stdout.write("\n".join(modules_entered(sys.argv[1:])) + "\n")
