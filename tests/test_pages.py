@@ -21,8 +21,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HOW_TO = [
     "trace",
-    "measurements",
     "machine",
+    "measurements",
     "neighbors",
     "partitioning",
     "buy",
