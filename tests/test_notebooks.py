@@ -8,6 +8,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from parcast.testing import turn
+
 FOLDER = Path(__file__).parents[1] / "docs" / "notebooks"
 
 #: A cell that takes this long never ends; a busy host takes its time.
@@ -25,7 +27,7 @@ def test_all_are_run() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # what a kernel's libraries warn of is not ours
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", turn(SHOWN, 2))
 def test_a_notebook_shows_what_it_says(name: str, tmp_path: Path) -> None:
     notebook = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]

@@ -15,12 +15,14 @@ from typing import Any
 import pytest
 from platformdirs import user_cache_path
 
+from parcast.testing import turn
+
 DOCS = Path(__file__).parents[1] / "docs"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HOW_TO = [
     "trace",
-    "measurements",
     "machine",
+    "measurements",
     "neighbors",
     "partitioning",
     "buy",
@@ -48,7 +50,7 @@ WIDTH = "110"  #: of the terminal that pages show
 FILE = re.compile(r"# ([\w-]+\.\w+)$", re.MULTILINE)  # the first line names a file
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", turn(PAGES, 2))
 def test_a_page_shows_what_its_commands_print(
     name: str, tmp_path: Path, parcast: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

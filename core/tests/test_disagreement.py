@@ -9,8 +9,6 @@ import pytest
 from parcast.comparison.disagreement import with_disagreement
 from parcast.results.row import Row
 
-FAMILIES = {"a.one": "a", "a.two": "a", "b": "b", "c": "c", "d": "d"}
-
 
 def row(solver: str, time: float | None, **fields) -> Row:
     return Row(workload="w", machine="m", solver=solver, p=4, d=1, time=time, **fields)
@@ -21,7 +19,7 @@ def notes(*rows: Row) -> dict[str, tuple[str, ...]]:
         workload=SimpleNamespace(name="w"), machine=SimpleNamespace(name="m"), p=4, d=1
     )
     question = SimpleNamespace(query=query, settings=None)
-    judged = with_disagreement(FAMILIES, [question] * len(rows), rows)
+    judged = with_disagreement([question] * len(rows), rows)
     return {row.solver: row.notes for row in judged if row.notes}
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import FormulaError
 from parcast.quantities.expressions import DEEPEST, FUNCTIONS, dims, evaluate, names_in, parse
+from parcast.testing import cases
 
 NAMES = {"p": 6, "d": 2, "n": 2.5, "zero": 0}
 PYTHON = {name: function for name, (_, _, function) in FUNCTIONS.items()}
@@ -54,7 +55,7 @@ def test_comparisons_chained_in_each_other_do_not_take_for_ever():
         parse(f"0 < ({text}) <= 1")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=cases(100))
 @given(st.recursive(_leaves, _grow, max_leaves=12))
 def test_values_and_errors_are_those_of_python(text):
     expected = in_python(text)

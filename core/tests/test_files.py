@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from parcast import ParcastError, Registry
 from parcast.errors import FileError
+from parcast.testing import cases
 
 REGISTRY = Registry(plugins=[])
 READ = {"machine": REGISTRY.machine, "workload": REGISTRY.workload}
@@ -300,7 +301,7 @@ DATA = st.recursive(
 TABLES = st.dictionaries(KEYS, DATA, max_size=5)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=cases(75))
 @given(TABLES, st.sampled_from(["machine", "workload"]), st.booleans())
 def test_any_data_is_a_value_or_a_parcast_error(data, kind, whole):
     if whole:  # a shape that gets past the first checks

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from parcast import ParcastError, Parts, Registry, Results, Row, Status
 from parcast.results import writers
 from parcast.results.columns import GRID, axes, flat
+from parcast.testing import cases
 
 PROVENANCE = {"seed": 7, "bad": math.nan, "source": "é" * 100_000}
 PARTS = Parts(1.0, 0.5, 0.25, 0.25)
@@ -166,7 +167,7 @@ def test_two_rows_on_one_place_are_refused():
 @given(
     st.lists(st.tuples(*[st.integers(1, 3)] * 4, st.sampled_from("xyz")), unique=True, min_size=1)
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=cases(20))
 def test_every_point_is_found_again_in_the_grid(points):
     rows = tuple(
         row(p, float(index), d=d, params={"a": a, "b": b, "c": c, "sum": a + p})

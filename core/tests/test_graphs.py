@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import FileError, HostError
 from parcast.files import DARK, GRAPHS, digraph, graph_svg, quoted, write_graph
+from parcast.testing import cases
 
 SVG = "{http://www.w3.org/2000/svg}"
 TEXTS = st.lists(
@@ -24,7 +25,7 @@ def texts(svg, kind):
     return [[text.text for text in group.iter(f"{SVG}text")] for group in groups]
 
 
-@settings(max_examples=20)
+@settings(max_examples=cases(20))
 @given(TEXTS)
 @example([r"a\N", 'say "x"', "a&lt;b", "x\\", "<b>", "%d", "end;}"])
 def test_any_text_is_drawn_as_it_is(graphviz, lines):

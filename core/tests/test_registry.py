@@ -19,7 +19,7 @@ from parcast import (
     hookimpl,
 )
 from parcast.errors import FileError, PluginError, UnknownNameError
-from parcast.plugins.entries import load, load_class
+from parcast.plugins.entries import load, load_class, resources
 
 
 def plugin(name, **hooks):
@@ -86,6 +86,45 @@ def test_a_hook_may_be_named_by_specname():
     module = ModuleType("parcast_named")
     module.mine = hookimpl(specname="parcast_solvers")(mine)
     assert list(Registry(plugins=[module]).solvers) == ["named.one"]
+
+
+def test_records_may_be_listed_in_place_of_a_hook():
+    listing = ModuleType("parcast_listing")
+    listing.parcast_solvers = (solver("listing.one"),)
+    listing.parcast_kinds = hookimpl(lambda: [KindEntry("kind", "nowhere:Kind", "A test.")])
+    registry = Registry(plugins=[listing])
+    assert registry.problems == ()
+    assert list(registry.solvers) == ["listing.one"]
+    assert "kind" in registry.kinds
+
+
+@pytest.mark.parametrize(
+    ("hook", "records", "message"),
+    [
+        ("parcast_solvers", ("logp",), "parcast_solvers failed: 'logp' is no SolverEntry"),
+        ("parcast_solver", (solver("x"),), "no hook 'parcast_solver'. Did you mean 'parcast_sol"),
+        ("parcast_solvers", [solver("x")], "parcast_solvers is neither a tuple nor marked"),
+        ("parcast_commands", (), "parcast_commands is neither a tuple nor marked"),
+    ],
+)
+def test_a_wrong_list_of_records_is_reported(hook, records, message):
+    listing = ModuleType("parcast_listing")
+    setattr(listing, hook, records)
+    assert message in problem(listing)
+
+
+def test_files_of_a_package_are_resources_by_name(monkeypatch, tmp_path):
+    folder = tmp_path / "shipping" / "machines"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text("")
+    for name in ("second.toml", "first.toml", "notes.md"):
+        (folder / name).write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    entries = resources("shipping", ".toml", "machines")
+    assert [(entry.name, entry.path.name) for entry in entries] == [
+        ("first", "first.toml"),
+        ("second", "second.toml"),
+    ]
 
 
 def test_the_order_of_registration_does_not_matter():

@@ -17,6 +17,7 @@ from parcast.quantities.replications import (
     replicate,
     student_t,
 )
+from parcast.testing import cases
 
 #: Two-sided points of Student's distribution: confidence, degrees of freedom, t.
 TABLE = [
@@ -43,7 +44,7 @@ def test_a_point_of_student_t_is_the_published_one(confidence, freedom, t):
 
 
 @given(st.floats(0.01, 0.999), st.one_of(st.integers(1, 400), st.integers(401, 3000)))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=cases(20))
 def test_student_t_stays_within_the_point_as_often_as_asked(confidence, freedom):
     angle = math.atan(student_t(confidence, freedom) / math.sqrt(freedom))
     assert _probability(angle, freedom) == pytest.approx(confidence, abs=1e-11)

@@ -1,4 +1,4 @@
-"""How many random programs a family is held to: 120 in CI, 30 times as many at night."""
+"""How many random programs a family is held to: 80 in CI, 30 times as many at night."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from parcast.testing import cases
 
 @pytest.fixture(scope="session")
 def programs() -> int:
-    return cases(120)
+    return cases(80)

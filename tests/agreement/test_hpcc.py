@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parcast.cli import main
 from parcast_traces.readers import read_trace
 from parcast_traces.trace.calls import IRECV, RECV, SEND, SENDRECV
 from parcast_traces.trace.columns import BYTES, INTO, KIND, NONE, OUT, ROOM, Trace
@@ -23,7 +24,6 @@ ASKED = [
     "1", "2", "1", "4", "1", "2", "1", "1", "1", "1", "1", "0", "2", "64", "0", "0", "1", "8",
     "a line between", "0", "1200", "0", "40",
 ]  # fmt: skip
-PARCAST = [sys.executable, "-m", "parcast"]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hpcc")
     (folder / "hpccinf.txt").write_text("\n".join(ASKED) + "\n")
     trace = ["mpi", "trace", "-n", "4", "--mpiexec", mpiexec, "-o", "trace", "--", hpcc]
-    subprocess.run([*PARCAST, *trace], cwd=folder, check=True, timeout=3600)
+    subprocess.run([sys.executable, "-m", "parcast", *trace], cwd=folder, check=True, timeout=3600)
     return folder / "trace"
 
 
@@ -47,9 +47,9 @@ def by_channel(trace: Trace, channel: int, size: int, kinds: list[int]) -> Any:
     return found[np.argsort(found[:, 0], kind="stable")]
 
 
-def perturbed(trace: Path, *options: str) -> Any:
-    command = [*PARCAST, "perturb", "run", str(trace), *options, "--json"]
-    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+def perturbed(trace: Path, capsys: pytest.CaptureFixture[str], *options: str) -> Any:
+    assert main(["perturb", "run", str(trace), *options, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
 
 
 def test_every_message_that_was_sent_is_received_with_its_bytes(traced: Path) -> None:
@@ -61,13 +61,17 @@ def test_every_message_that_was_sent_is_received_with_its_bytes(traced: Path) ->
     np.testing.assert_array_equal(sent, received)
 
 
-def test_without_a_perturbation_it_takes_what_it_took(traced: Path) -> None:
-    found = perturbed(traced)
+def test_without_a_perturbation_it_takes_what_it_took(
+    traced: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = perturbed(traced, capsys)
     assert found["clockfree_final"] == found["lower_final"] == found["before"]
 
 
-def test_latency_makes_it_longer_and_bounds_are_bounds(traced: Path) -> None:
-    found = perturbed(traced, "--latency", "100us")
+def test_latency_makes_it_longer_and_bounds_are_bounds(
+    traced: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = perturbed(traced, capsys, "--latency", "100us")
     before, lower, upper = (np.array(found[name]) for name in (
         "before", "lower_final", "clockfree_final"))  # fmt: skip
     assert (before < lower).all()

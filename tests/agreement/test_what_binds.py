@@ -18,8 +18,8 @@ from parcast.comparison.elasticities import (
     REST,
     STEP,
     Solved,
+    cost_of_elasticities,
     elasticities,
-    stated_cost,
 )
 from parcast.comparison.grid import Question
 from parcast.model.numbers import improved, numbers_of
@@ -91,7 +91,7 @@ def solved(solver: str, query: Query) -> Solved | None:
     if isinstance(task, Prediction):
         return None
     answer = Solved(Question(query, solver, NOTHING), task, outcome)
-    seconds = stated_cost(REGISTRY, answer)
+    seconds = cost_of_elasticities(REGISTRY, answer)
     return None if seconds is None or seconds > MOST_IN_ALL else answer
 
 

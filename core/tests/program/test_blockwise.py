@@ -13,6 +13,7 @@ from parcast.program.matching.columns import operation_columns
 from parcast.program.matching.dry_run import sweep
 from parcast.program.reader import read_source
 from parcast.program.unroll.unrolling import unroll
+from parcast.testing import cases
 
 
 @st.composite
@@ -52,7 +53,7 @@ def plainly_ends(unrolled, limit) -> bool:
     return not sweep(table, limit)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=cases(100))
 @given(sources(), st.integers(1, 5), st.sampled_from([0, 5, math.inf]))
 def test_what_is_accepted_by_blocks_ends_rank_by_rank(source, size, limit):
     unrolled = unroll(read_source(source).content.tree, size, {})

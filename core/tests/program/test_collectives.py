@@ -13,6 +13,7 @@ from parcast.program import Block, Operation, Request, Site, Unrolled
 from parcast.program.matching.collectives import ALGORITHMS, algorithms
 from parcast.program.matching.deadlock import match_unrolled
 from parcast.program.matching.expansion import expand
+from parcast.testing import cases
 
 from .calling import call
 
@@ -164,7 +165,7 @@ def test_every_algorithm_ends_at_any_limit_and_alone_sends_nothing(op, name, siz
 
 
 @pytest.mark.parametrize(("op", "name"), EVERY, ids=" ".join)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=cases(25))
 @given(data=st.data())
 def test_a_colored_collective_is_each_group_on_its_own(op, name, data):
     size = data.draw(st.integers(1, 9))

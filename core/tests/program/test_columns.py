@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from parcast.errors import InvalidPointError
 from parcast.program import ANY, Block, Request, Site, Unrolled
 from parcast.program.matching.columns import NONE, OPS, Columns, operation_columns
+from parcast.testing import cases
 
 from .calling import call
 
@@ -104,7 +105,7 @@ def blocks(draw):
     return Unrolled(size, listed * draw(st.integers(1, 3)), (Site("x"),))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=cases(40))
 @given(blocks())
 def test_columns_of_any_blocks_are_those_of_the_ranks(unrolled):
     found = assert_same(unrolled)

@@ -21,6 +21,7 @@ from parcast.program.matching.dry_run import sweep
 from parcast.program.matching.expansion import expand
 from parcast.program.matching.wavefront import _Front, stuck_in
 from parcast.program.reader import read_source
+from parcast.testing import cases
 
 from .calling import call
 
@@ -104,7 +105,7 @@ def consistent(lists) -> bool:
     return all(order == orders[0] for order in orders)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=cases(100))
 @given(programs(), st.sampled_from([0, LIMIT, math.inf]), st.randoms())
 def test_the_check_finds_a_deadlock_exactly_where_a_plain_run_ends_in_one(lists, limit, random):
     assert consistent(lists)
@@ -142,7 +143,7 @@ def shifts(draw):
     return Unrolled(size, blocks * draw(st.integers(1, 3)), SITES, "x.py")
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=cases(40))
 @given(shifts(), st.sampled_from([0, LIMIT, math.inf]), st.integers(1, 50))
 def test_many_processes_together_or_in_turns_come_as_far_as_in_a_plain_run(unrolled, limit, budget):
     table = operation_columns(unrolled)

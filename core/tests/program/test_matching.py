@@ -11,6 +11,7 @@ from parcast.errors import InvalidPointError
 from parcast.program import ANY, Operation, Site, Unrolled
 from parcast.program.matching.channels import NOTHING, TIMING, match
 from parcast.program.matching.columns import operation_columns
+from parcast.testing import cases
 
 from .calling import call
 
@@ -46,7 +47,7 @@ def matched_lists(draw):
     return [draw(st.permutations(listed)) for listed in lists]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=cases(50))
 @given(matched_lists())
 def test_the_kth_send_of_a_channel_belongs_to_its_kth_receive(lists):
     found = operation_columns(of(lists))
@@ -169,7 +170,7 @@ def program(rank, size):
         match(operation_columns(call(source, 6)))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=cases(25))
 @given(matched_lists(), st.data())
 def test_a_program_that_lost_one_message_is_refused(lists, data):
     full = [rank for rank, listed in enumerate(lists) if listed]

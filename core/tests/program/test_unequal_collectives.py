@@ -21,7 +21,7 @@ from .plain_processes import run
 from .test_collectives import BANDWIDTH, EVERY, STARTUP, collective, ends, expanded, program, sent
 
 OF_UNEQUAL = [(op, name) for op, name in EVERY if op in VECTOR_COLLECTIVES]
-CASES = cases(60)
+CASES = cases(40)
 SIZES = st.lists(st.integers(0, 2**40), min_size=1, max_size=12)
 
 

@@ -12,6 +12,7 @@ from parcast.errors import FormulaError, InvalidPointError
 from parcast.program import OPERATIONS
 from parcast.program.reader import read_source
 from parcast.program.unroll.unrolling import MOST_STEPS, unroll
+from parcast.testing import cases
 
 from .calling import AnySource, call
 from .random_programs import random_source
@@ -120,7 +121,7 @@ def compare_with_calling(source, size):
     return True
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=cases(40))
 @given(st.integers(0, 2**32), st.integers(1, 7))
 @example(238339, 1)  # a source of -1 that is no ANY
 def test_every_rank_has_the_operations_that_calling_the_program_gives(seed, size):
@@ -201,7 +202,7 @@ def test_a_point_without_meaning_is_told_with_line_rank_and_value(size, lines, s
     assert sentence in refusal(*lines, size=size)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=cases(50))
 @given(
     st.sampled_from(["^", "&", "|", "<<", ">>"]),
     st.lists(st.integers(-(2**70), 2**70) | st.integers(-9, 9), min_size=2, max_size=6),

@@ -11,6 +11,8 @@ import sys
 import time
 from pathlib import Path
 
+from parcast.testing import cases
+
 STUDY = """\
 import importlib, json, sys
 from parcast import Registry
@@ -67,10 +69,10 @@ def stands_still(study, tmp_path, most):
     assert study.poll() is None
 
 
-def test_killed_ten_times_at_random_it_ends_the_same_and_repeats_less_than_a_batch_a_kill(tmp_path):
+def test_killed_at_random_it_ends_the_same_and_repeats_less_than_a_batch_a_kill(tmp_path):
     chance = random.Random(4)
     kills = 0
-    while kills < 10:
+    while kills < min(10, cases(5)):  # ten at night
         most = len(written(tmp_path)) + chance.randint(1, 24)
         study = start(tmp_path, tmp_path / "cache", most)
         stands_still(study, tmp_path, most)

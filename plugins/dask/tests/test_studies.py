@@ -12,7 +12,7 @@ GRID = {
     "workload": {"name": "w", "phase": [{"parallel": 1}]},
     "machine": {"name": "m", "processor": {"rate": 1}},
     "solver": "slow",
-    "p": list(range(1, 151)),
+    "p": list(range(1, 76)),
     "d": [1, 2],
     "seed": [0, 7],
 }

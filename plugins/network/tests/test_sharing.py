@@ -15,7 +15,7 @@ from parcast_network.sharing import compiled, plain
 from parcast_network.sharing.steps import running
 from parcast_network.sharing.steps.settling import end, settle, start
 
-CASES = cases(800)
+CASES = cases(500)
 
 
 def table(routes):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import parcast_pamela
 import parcast_pamela_compiler
 from parcast import Registry
+from parcast.testing import cases
 from parcast_pamela.bindings import bind
 from parcast_pamela.codegen.sources import residual
 from parcast_pamela.compilation.compiler import compile_model
@@ -217,7 +218,7 @@ def programs(draw):
     return "def program(P, N=8):\n    assert N >= 8\n" + "".join(f"    {line}\n" for line in lines)
 
 
-@settings(max_examples=40)
+@settings(max_examples=cases(20))
 @given(programs(), st.sampled_from([(8, 1), (8, 2), (9, 3), (8, 4)]))
 def test_a_program_takes_what_its_loops_take(text, sizes):
     n, p = sizes

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 
 import parcast_pamela
 from parcast import Query, Registry
+from parcast.testing import cases
 from parcast_pamela.algebra import sums
 from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.analysis import regime, tolerance
@@ -49,7 +50,7 @@ def test_tolerance_is_exact():
     assert tolerance(compiled, bound, "ts") == 1
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=cases(20), suppress_health_check=list(HealthCheck))
 @given(models(), bindings(1))
 def test_derivatives_are_one_sided_slopes(text, points):
     """T^l is convex and piecewise linear in the times, so a subgradient bounds it from below."""
@@ -135,7 +136,7 @@ def test_a_right_formula_has_no_note():
     assert compile_checked(model_of(MRM)).notes == ()
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=cases(20), suppress_health_check=list(HealthCheck))
 @given(models(), bindings(2))
 def test_the_plain_formulas_have_the_same_values(text, points):
     assume(len(text) < 150)  # the plain ones go through every loop and every instance

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
+from parcast.testing import cases
 from parcast_pamela.bindings import bind
 from parcast_pamela.codegen.sources import (
     c_source,
@@ -40,7 +41,7 @@ L = seq (i = 0, N-1) seq (j = 2, M+1) delay(w[i, j])
 """
 
 
-@settings(max_examples=30, suppress_health_check=list(HealthCheck))
+@settings(max_examples=cases(20), suppress_health_check=list(HealthCheck))
 @given(models(), bindings(3))
 def test_python_functions_equal_exact_values(text, points):
     model = read(text)
@@ -57,7 +58,7 @@ def test_python_functions_equal_exact_values(text, points):
         assert [float(one) for one in found] == pytest.approx([float(one) for one in expected])
 
 
-@settings(max_examples=30, suppress_health_check=list(HealthCheck))
+@settings(max_examples=cases(20), suppress_health_check=list(HealthCheck))
 @given(models(), bindings(4))
 def test_numpy_functions_equal_exact_values(text, points):
     model = read(text)

@@ -15,6 +15,8 @@ from parcast_pamela.language.reading import read_model
 from .random_models import models, read
 
 pytest.importorskip("sympy")
+from parcast.testing import cases
+
 from ..benchmarks.sympy_kernel import SympyKernel  # noqa: TID252  (of a script, no package)
 
 WORKLOADS = Registry([parcast_pamela]).workloads
@@ -43,7 +45,7 @@ def test_case_studies(name, machine):
     agree(read_model(Path(str(WORKLOADS[name].path)), machine))
 
 
-@settings(max_examples=15, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=cases(15), suppress_health_check=list(HealthCheck))
 @given(models())
 def test_random_models(text):
     agree(read(text))

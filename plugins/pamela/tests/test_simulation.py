@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 import parcast_pamela
 from parcast import Registry, Status
 from parcast.errors import UnsupportedError
+from parcast.testing import cases
 from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.language.errors import ModelValueError
 from parcast_pamela.language.reading import model_of
@@ -53,7 +54,7 @@ def simulated(text, point):
         raise
 
 
-@settings(max_examples=50, suppress_health_check=list(HealthCheck))
+@settings(max_examples=cases(20), suppress_health_check=list(HealthCheck))
 @given(models(), bindings(1))
 def test_every_run_lies_between_the_bounds(text, points):
     values, simulation = simulated(text, points[0])
@@ -65,7 +66,7 @@ def test_every_run_lies_between_the_bounds(text, points):
             assert time >= float(values.bound) - slack
 
 
-@settings(max_examples=50, suppress_health_check=list(HealthCheck))
+@settings(max_examples=cases(20), suppress_health_check=list(HealthCheck))
 @given(models(), bindings(1))
 def test_the_plain_form_gives_the_same(text, points):
     _, simulation = simulated(text, points[0])
@@ -74,7 +75,7 @@ def test_the_plain_form_gives_the_same(text, points):
         assert run(simulation, arbitration, 5) == run(simulation, arbitration, 5, compiled=False)
 
 
-@settings(max_examples=20, suppress_health_check=list(HealthCheck))
+@settings(max_examples=cases(20), suppress_health_check=list(HealthCheck))
 @given(models().filter(lambda text: "bern" in text), bindings(1))
 def test_the_mean_is_not_below_the_bound(text, points):
     values, simulation = simulated(text, points[0])

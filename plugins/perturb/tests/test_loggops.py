@@ -12,7 +12,7 @@ from parcast_perturb import loggops
 from parcast_perturb.loggops import LogGOPS, replay
 from parcast_traces.readers.schedules import ANY, Schedule, Step
 
-SCHEDULES = cases(180)
+SCHEDULES = cases(120)
 
 
 class PlainMailbox:

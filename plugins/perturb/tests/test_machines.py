@@ -25,7 +25,7 @@ from parcast_traces.workload import read, workload
 
 from .programs import Costs, neutral, random_program
 
-CASES = cases(100)
+CASES = cases(60)
 
 _LIKE = {"ssend": "send", "bsend": "send", "issend": "isend", "exscan": "scan", "iexscan": "iscan"}
 

@@ -25,7 +25,7 @@ from parcast_traces.trace.columns import END, NAME
 
 from .programs import Costs, changed, neutral, random_program, simulate
 
-PROGRAMS = cases(180)
+PROGRAMS = cases(120)
 
 CHANGES = (
     {},

@@ -23,7 +23,7 @@ from parcast_traces.writers import write_trace
 
 from .straggling import LATENCY, Straggling, straggling
 
-PROGRAMS = cases(80)
+PROGRAMS = cases(50)
 
 #: A slowdown exceeds the noise where it is so many standard deviations of a rank's computation.
 EXCEEDS = 4

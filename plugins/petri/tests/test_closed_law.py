@@ -17,7 +17,7 @@ from parcast_petri.machine.load import Load
 from parcast_petri.solvers.sampled import _table, core_of
 
 #: How many cases there are, and how many of them are summed as well.
-CASES = cases(400)
+CASES = cases(250)
 SUMMED = CASES // 50
 LAWS = ("exp:1", "hyper:4,1", "erlang:3,1", "phase:0.3,1")
 

@@ -27,6 +27,7 @@ from parcast.comparison.settings import Settings
 from parcast.comparison.solving import Tell, resolve, silent, solve_all
 from parcast.comparison.throughput import Items
 from parcast.errors import UncertaintyError, UnknownNameError
+from parcast.model.machine import Machine
 from parcast.model.query import Prediction
 from parcast.model.workload import Workload
 from parcast.results.results import Results
@@ -126,37 +127,17 @@ def compare(
     if times is not None and not any(map(jobs_of, workloads)):
         p = (times.values("p") or None) if p is None else p
         d = (times.values("d") or None) if d is None else d
-    combined: Iterable[tuple[dict[str, Any], list[str]]] = [({}, [])]
-    if over:
-        from parcast.comparison.over import combinations
-
-        combined = combinations(over, settings or {})
-    chosen = [
-        (Settings.sort({**(settings or {}), **values}, registry, workloads), others)
-        for values, others in combined
-    ]
-    scenarios = [
-        (
-            Scenario(
-                workload=work,
-                machine=mach,
-                settings=setting,
-                mapping=mapping,
-                placement=packed,
-                seed=seed,
-            ),
-            [
-                solver
-                for solver in solvers
-                if all(setting.concerns(name, work, solver) for name in others)
-            ],
-        )
-        for work in workloads
-        for mach in machines
-        for setting, others in chosen
-    ]
-    if not scenarios:
-        raise UnknownNameError("No workload or no machine was given")
+    scenarios = _scenarios(
+        registry,
+        workloads,
+        machines,
+        solvers,
+        settings=settings or {},
+        over=over or {},
+        mapping=mapping,
+        placement=packed,
+        seed=seed,
+    )
     questions = _questions(registry, scenarios, p, d)
     if uncertainty:
         _check_uncertainty(uncertainty, registry, [scenario for scenario, _ in scenarios])
@@ -205,6 +186,50 @@ def _with_throughput(items: Items, counts: Sequence[float], rows: Sequence[Row])
         else row
         for row, count in zip(rows, counts, strict=True)
     )
+
+
+def _scenarios(
+    registry: Catalog,
+    workloads: Sequence[Workload],
+    machines: Sequence[Machine],
+    solvers: Sequence[str],
+    *,
+    settings: Mapping[str, Any],
+    over: Mapping[str, Sequence[Any]],
+    **placed: Any,
+) -> list[tuple[Scenario, list[str]]]:
+    """Return every workload on every machine with all settings, and which solvers these concern.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is none.
+    """
+    combined: Iterable[tuple[Mapping[str, Any], Sequence[str]]] = [({}, [])]
+    if over:
+        from parcast.comparison.over import combinations
+
+        combined = combinations(over, settings)
+    chosen = [
+        (Settings.sort({**settings, **values}, registry, workloads), others)
+        for values, others in combined
+    ]
+    scenarios = [
+        (
+            Scenario(workload=work, machine=mach, settings=setting, **placed),
+            [
+                solver
+                for solver in solvers
+                if all(setting.concerns(name, work, solver) for name in others)
+            ],
+        )
+        for work in workloads
+        for mach in machines
+        for setting, others in chosen
+    ]
+    if not scenarios:
+        raise UnknownNameError("No workload or no machine was given")
+    return scenarios
 
 
 def _questions(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from statistics import median
 
@@ -20,9 +20,7 @@ _BELOW = ((0.1, "a tenth"), (0.25, "a quarter"), (0.5, "half"), (1 - FAR, "four 
 _ABOVE = (10.0, 4.0, 2.0, 1.5, 1 + FAR)
 
 
-def with_disagreement(
-    families: Mapping[str, str], questions: Sequence[Question], rows: Sequence[Row]
-) -> list[Row]:
+def with_disagreement(questions: Sequence[Question], rows: Sequence[Row]) -> list[Row]:
     """Return the rows; those far from what solvers of two other families agree on say so.
 
     Bounds neither agree nor are far from anything, and a row whose own interval holds what others
@@ -30,15 +28,13 @@ def with_disagreement(
 
     Parameters
     ----------
-    families
-        The family of each solver.
     questions, rows
         What was asked and answered, those of one point one after the other.
     """
     judged: list[Row] = []
     pairs = zip(questions, rows, strict=True)
     for _, point in groupby(pairs, key=lambda pair: _point(pair[0])):
-        judged += _at_a_point(families, [row for _, row in point])
+        judged += _at_a_point([row for _, row in point])
     return judged
 
 
@@ -47,10 +43,10 @@ def _point(question: Question) -> tuple[object, ...]:
     return query.workload.name, query.machine.name, id(question.settings), query.p, query.d
 
 
-def _at_a_point(families: Mapping[str, str], rows: Sequence[Row]) -> list[Row]:
-    agreed = max((_alike(row, rows) for row in rows), key=lambda alike: _count(families, alike))
+def _at_a_point(rows: Sequence[Row]) -> list[Row]:
+    agreed = max((_alike(row, rows) for row in rows), key=_families)
     outside = [row for row in rows if _is_time(row) and row not in agreed]
-    if _count(families, agreed) < max(2, 1 + _count(families, outside)):
+    if _families(agreed) < max(2, 1 + _families(outside)):
         return list(rows)
     seconds = median(row.time or 0.0 for row in agreed)
     *first, last = (row.solver for row in agreed)
@@ -63,8 +59,9 @@ def _at_a_point(families: Mapping[str, str], rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def _count(families: Mapping[str, str], rows: Sequence[Row]) -> int:
-    return len({families.get(row.solver, row.solver) for row in rows})
+def _families(rows: Sequence[Row]) -> int:
+    """Return how many families the rows are of: the first words of their solvers' names."""
+    return len({row.solver.partition(".")[0] for row in rows})
 
 
 def _is_time(row: Row) -> bool:

@@ -16,7 +16,7 @@ import attrs
 
 from parcast.comparison.grid import Question
 from parcast.comparison.settings import Settings
-from parcast.comparison.solving import Outcome, Task, Tell, silent, solve_all
+from parcast.comparison.solving import Outcome, Task, Tell, silent, solve_all, stated_cost
 from parcast.model.numbers import improved, numbers_of
 from parcast.model.query import Prediction, Query, Status
 
@@ -59,7 +59,7 @@ class Solved:
     outcome: Outcome
 
 
-def stated_cost(registry: Catalog, answer: Solved) -> float | None:
+def cost_of_elasticities(registry: Catalog, answer: Solved) -> float | None:
     """Return the seconds that asking for an answer's elasticities takes, by the stated costs.
 
     Whoever asks again for another machine converts the workload again. None where there is nothing
@@ -68,8 +68,7 @@ def stated_cost(registry: Catalog, answer: Solved) -> float | None:
     task, prediction = answer.task, answer.outcome.prediction
     if prediction.status is not Status.OK or task.entry.on_request or not prediction.time:
         return None
-    solver = registry.solver(task.entry.name)
-    cost = solver.cost(task.query) if hasattr(solver, "cost") else None
+    cost = stated_cost(registry, task)
     if cost is None:
         return None
     cost += task.conversion

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison.budget import within_budget
-from parcast.comparison.disagreement import with_disagreement
 from parcast.comparison.grid import Question
 from parcast.comparison.jobs import jobs_of
 from parcast.comparison.settings import Settings
@@ -23,6 +21,7 @@ from parcast.comparison.solving import (
     resolve,
     silent,
     solve_all,
+    within_budget,
 )
 from parcast.errors import ParcastError, is_passing
 from parcast.model.answers import Answers, Sources, key_of
@@ -111,8 +110,10 @@ def answer(
     rows = [_row(*facts) for facts in zip(questions, tasks, outcomes, alone, strict=True)]
     if explained:
         rows = _with_elasticities(registry, rows, questions, tasks, outcomes, resolve_task, tell)
-    families = {name: entry.family for name, entry in registry.solvers.items()}
-    rows = with_disagreement(families, questions, rows)
+    if len({row.solver.partition(".")[0] for row in rows}) > 2:  # two agree, and one does not
+        from parcast.comparison.disagreement import with_disagreement
+
+        rows = with_disagreement(questions, rows)
     if any(jobs_of(question.query.workload) for question in questions):
         from parcast.comparison.slowdowns import with_each_alone
 
@@ -231,7 +232,12 @@ def _with_elasticities(
 
     What the solver itself names is then among the details, and so are the kinds of wait.
     """
-    from parcast.comparison.elasticities import MOST_IN_ALL, Solved, elasticities, stated_cost
+    from parcast.comparison.elasticities import (
+        MOST_IN_ALL,
+        Solved,
+        cost_of_elasticities,
+        elasticities,
+    )
     from parcast.comparison.waits import waits
 
     solutions = {
@@ -241,8 +247,11 @@ def _with_elasticities(
         )
         if isinstance(task, Task)
     }
-    costs = {index: stated_cost(registry, solution) for index, solution in solutions.items()}
-    known = {index: seconds for index, seconds in costs.items() if seconds is not None}
+    known = {
+        index: seconds
+        for index, solution in solutions.items()
+        if (seconds := cost_of_elasticities(registry, solution)) is not None
+    }
     solved, rows, left = {}, list(rows), MOST_IN_ALL
     for index, seconds in sorted(known.items(), key=lambda item: item[1]):
         left -= seconds

@@ -178,6 +178,41 @@ def _without_answer(error: BaseException) -> Prediction:
     return Prediction(status=Status.FAILED, message=" ".join(message.split()), details=details)
 
 
+def within_budget(
+    registry: Catalog, tasks: Sequence[Task | Prediction], budget: Budget
+) -> list[Task | Prediction]:
+    """Return the tasks, with a refusal in place of each whose cost no longer fits, cheap first.
+
+    Parameters
+    ----------
+    registry
+        Where solvers are looked up.
+    tasks
+        What is asked. Solvers that state no cost are taken to be quick.
+    budget
+        What is left of it for solving, by the costs that solvers state.
+    """
+    answered = list(tasks)
+    costs = [
+        (stated_cost(registry, task) or 0.0, index, task.entry.name)
+        for index, task in enumerate(tasks)
+        if isinstance(task, Task)
+    ]
+    for seconds, index, name in sorted(costs):
+        if seconds > budget.left:
+            answered[index] = budget.refusal(name, seconds)
+        else:
+            budget = budget.less(seconds)
+    return answered
+
+
+def stated_cost(registry: Catalog, task: Task) -> float | None:
+    """Return the seconds that a task's solver says it takes; None where it states none."""
+    solver = registry.solver(task.entry.name)
+    seconds: float | None = solver.cost(task.query) if hasattr(solver, "cost") else None
+    return seconds
+
+
 def solve_all(
     registry: Catalog, tasks: Sequence[Task | Prediction], tell: Tell = silent
 ) -> list[Outcome]:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from parcast.startup import lazily
 
 if TYPE_CHECKING:
-    from parcast.plugins.entries import COST_FEATURES, JOBS, MEMORY_FEATURES, load, load_class
+    from parcast.plugins.entries import (
+        COST_FEATURES,
+        JOBS,
+        MEMORY_FEATURES,
+        load,
+        load_class,
+        resources,
+    )
     from parcast.plugins.kernels import Kernel, call_once, kernel
     from parcast.plugins.machine_code import (
         announce,
@@ -34,5 +41,6 @@ __all__ = [
     "kernel_cache",
     "load",
     "load_class",
+    "resources",
     "warm",
 ]

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import entry_points
+from inspect import getattr_static
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -41,7 +42,10 @@ if TYPE_CHECKING:
 
 E = TypeVar("E")
 
-#: What each collecting hook, ``parcast_<name>``, may yield.
+#: What every hook's name begins with.
+_HOOK = "parcast_"
+
+#: What each collecting hook, ``parcast_<name>``, may yield, or a tuple of that name hold.
 COLLECTING: Mapping[str, tuple[type, ...]] = {
     "solvers": (SolverEntry, FamilyEntry),
     "machines": (Resource,),
@@ -203,15 +207,16 @@ class Catalog:
     def _refuse_misspelt(self) -> None:
         for name, plugin in self._manager.list_name_plugin():
             marked = {hook: self._manager.parse_hookimpl_opts(plugin, hook) for hook in dir(plugin)}
+            lists = [hook for hook in marked if _listed(plugin, hook)]
             hooks = [opts.get("specname") or hook for hook, opts in marked.items() if opts]
-            unknown = [hook for hook in hooks if not hasattr(Specs, hook)]
+            unknown = [hook for hook in (*hooks, *lists) if not hasattr(Specs, hook)]
             plain = [name for name, opts in marked.items() if not opts and hasattr(Specs, name)]
-            plain = [name for name in plain if name.startswith("parcast_")]
+            plain = [name for name in plain if name.startswith(_HOOK) and name not in lists]
             if unknown:
                 hint = did_you_mean(unknown[0], dir(Specs))
                 self._report(name, f"there is no hook {unknown[0]!r}.{hint}")
             elif plain:
-                self._report(name, f"{plain[0]} is not marked with @hookimpl")
+                self._report(name, f"{plain[0]} is neither a tuple nor marked with @hookimpl")
 
     def _report(self, name: str, problem: str, cause: BaseException | None = None) -> None:
         """Drop a plugin and remember why, or raise in strict mode."""
@@ -250,15 +255,20 @@ class Catalog:
         """Return all that one plugin registers: nothing if any of its hooks fails."""
         records = []
         for group, kinds in COLLECTING.items():
-            for impl in getattr(self._manager.hook, f"parcast_{group}").get_hookimpls():
-                if impl.plugin_name != plugin:
-                    continue
-                try:
-                    records += [(group, _check_entry(entry, kinds)) for entry in impl.function()]
-                except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
-                    self._report(plugin, f"parcast_{group} failed: {error}", error)
-                    return []
+            try:
+                entries = self._entries(plugin, _HOOK + group)
+                records += [(group, _check_entry(entry, kinds)) for entry in entries]
+            except (Exception, SystemExit) as error:  # noqa: BLE001  (a plugin may fail in any way)
+                self._report(plugin, f"{_HOOK}{group} failed: {error}", error)
+                return []
         return records
+
+    def _entries(self, plugin: str, hook: str) -> Iterator[Any]:
+        """Yield what one plugin has under a hook's name: the records listed, or what it returns."""
+        yield from _listed(self._manager.get_plugin(plugin), hook)
+        for impl in getattr(self._manager.hook, hook).get_hookimpls():
+            if impl.plugin_name == plugin:
+                yield from impl.function()
 
     def lookup(self, group: str, name: str, entries: Mapping[str, E]) -> E:
         """Return ``known[name]``, or say what else the name may have meant."""
@@ -309,6 +319,12 @@ def _passed(plugins: Iterable[Any]) -> Iterator[tuple[PluginInfo, Any]]:
     for plugin in (builtin, *plugins):
         name = getattr(plugin, "__name__", type(plugin).__name__)
         yield PluginInfo(name.removeprefix("parcast_"), name, ""), plugin
+
+
+def _listed(plugin: Any, hook: str) -> tuple[Any, ...]:
+    """Return the records that a plugin lists in place of a hook that returns them."""
+    entries = getattr_static(plugin, hook, ()) if hook.startswith(_HOOK) else ()
+    return entries if isinstance(entries, tuple) else ()
 
 
 def _check_entry(entry: Any, kinds: tuple[type, ...]) -> Entry:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Protocol, runtime_checkable
 
@@ -126,6 +127,13 @@ class Resource:
     name: str
     path: Traversable
     api: int = attrs.field(default=API, kw_only=True)
+
+
+def resources(package: str, suffix: str, folder: str = "") -> tuple[Resource, ...]:
+    """Return the files of a package, or a folder of it, that end so, named without the suffix."""
+    paths = [path for path in (files(package) / folder).iterdir() if path.name.endswith(suffix)]
+    named = {path.name.removesuffix(suffix): path for path in paths}
+    return tuple(Resource(name, path) for name, path in sorted(named.items()))
 
 
 @attrs.frozen

@@ -1,7 +1,7 @@
 """The hooks: what a plugin may add. ``docs/plugins.md`` shows each one in use.
 
 A hook returns records and computes nothing; the code behind a record is imported when it
-is first asked for.
+is first asked for. In place of a hook that only returns records, a tuple of its name lists them.
 """
 
 from __future__ import annotations

@@ -52,11 +52,8 @@ def best(rows: Sequence[Row]) -> list[str]:
     Only estimates of one solver are ranked: a lower bound is none, and that one method says less
     than another tells nothing of machines. Solvers that have another best are named.
     Runs do the same work where workload and parameters are the same, and p too or what all
-    processes do together. Where only one machine is asked and it states neither price nor power,
-    there is nothing to choose.
+    processes do together.
     """
-    if len({row.machine for row in rows}) < 2 and not any(map(price_text, rows)):
-        return []
     estimates = [row for row in rows if row.status is Status.OK and not is_lower_bound(row)]
     groups = _groups(estimates)
     currencies = {charged(row).get("currency") for row in rows if price_text(row)}

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.errors import shorten
 from parcast.model.query import Parts, Status, is_lower_bound
-from parcast.results.best import best
 from parcast.results.ratios import efficiencies, throughputs
 from parcast.results.row import SCHEMA, Row, plain
-from parcast.results.side_by_side import SideBySide, side_by_side
 from parcast.results.texts import (
     bottleneck_text,
     energy_text,
+    mapping_text,
     merge_similar,
     price_text,
     ranges,
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
 
     from parcast.plugins.entries import Writer
     from parcast.results.plot import Plot
+    from parcast.results.side_by_side import SideBySide
 
 
 @attrs.frozen
@@ -73,7 +72,7 @@ class Results:
             "machine": _unless_same([row.machine for row in self.rows]),
             "p": [str(row.p) for row in self.rows],
             "d": [str(row.d) for row in self.rows],
-            "mapping": _unless_same([shorten(spelled(row.mapping), 30) for row in self.rows]),
+            "mapping": _unless_same([mapping_text(row.mapping) for row in self.rows]),
             **self._settings(),
             "seed": _unless_same([str(row.seed) for row in self.rows]),
             "solver": [row.solver for row in self.rows],
@@ -132,11 +131,23 @@ class Results:
         return list(visible), [list(cells) for cells in zip(*visible.values(), strict=True)]
 
     def best(self) -> list[str]:
-        """Return which rows are best (see `parcast.results.best.best`)."""
+        """Return which rows are best (see `parcast.results.best.best`).
+
+        Where only one machine is asked and it states neither price nor power, there is nothing to
+        choose.
+        """
+        if len({row.machine for row in self.rows}) < 2 and not any(map(price_text, self.rows)):
+            return []
+        from parcast.results.best import best
+
         return best(self.rows)
 
     def machines(self) -> SideBySide | None:
         """Return machines beside each other (see `parcast.results.side_by_side.side_by_side`)."""
+        if len({row.machine for row in self.rows}) < 2:
+            return None
+        from parcast.results.side_by_side import side_by_side
+
         return side_by_side(self.rows)
 
     def notes(self) -> list[str]:

@@ -25,15 +25,13 @@ class SideBySide:
 
 
 def side_by_side(rows: Sequence[Row]) -> SideBySide | None:
-    """Return machines beside each other where at least two are asked about the same runs.
+    """Return machines beside each other, at least two, if all are asked about the same runs.
 
     One solver is shown, so that machines differ and not methods: that which gives an estimate of
     most runs on every machine, with the fewest caveats, the first of them. A lower bound is no
     estimate.
     """
     machines = list(dict.fromkeys(row.machine for row in rows))
-    if len(machines) < 2:
-        return None
     by_disks = _same_disks(rows)
     runs = {
         name: _runs([row for row in rows if row.solver == name], machines, by_disks)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from parcast.errors import shorten
 from parcast.quantities.units import format_seconds
 from parcast.results.row import Row
 
@@ -20,6 +21,11 @@ def spelled(value: Any) -> str:
     if isinstance(value, tuple):
         return ",".join(map(str, value))
     return "" if value is None else str(value)
+
+
+def mapping_text(mapping: str | tuple[int, ...]) -> str:
+    """Return a mapping as tables show it: its word, or the nodes of the first processes."""
+    return mapping if isinstance(mapping, str) else shorten(spelled(mapping), 30)
 
 
 def ranges(numbers: Sequence[int]) -> str:

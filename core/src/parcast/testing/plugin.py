@@ -48,8 +48,8 @@ print(*sys.modules)"""
 def check_plugin(plugin: Any) -> Registry:
     """Check a plugin alone with the core; return the registry of the two for further checks.
 
-    The hooks are spelled right and marked; the records have lower-case names (solvers in the
-    plugin's own family), a summary, and code that loads; they pickle. Commands are the same
+    The hooks are spelled right, and marked or tuples; the records have lower-case names (solvers
+    in the plugin's own family), a summary, and code that loads; they pickle. Commands are the same
     however often they are asked for. A module and its hooks import none of `HEAVY`, and of parcast
     no file of it imports what is no API (`deep_imports`).
     """
@@ -60,10 +60,11 @@ def check_plugin(plugin: Any) -> Registry:
     expect(names, f"plugin {plugin!r} must not be in PARCAST_DISABLE_PLUGINS when it is checked")
     (word,) = names
     who = f"plugin {word!r}"
-    hooks = {n: f for n, f in inspect.getmembers(plugin, callable) if n.startswith("parcast_")}
-    expect(hooks, f"{who} must have a function marked with @hookimpl, such as parcast_solvers")
+    hooks = {n: f for n, f in inspect.getmembers(plugin, _is_hook) if n.startswith("parcast_")}
+    expect(hooks, f"{who} must have a hook or a tuple of records, such as parcast_solvers")
     for name, hook in hooks.items():
-        expect(hasattr(hook, "parcast_impl"), f"{who}: {name} must be marked with @hookimpl")
+        marked = isinstance(hook, tuple) or hasattr(hook, "parcast_impl")
+        expect(marked, f"{who}: {name} must be marked with @hookimpl")
     for kind in _RECORDS:
         for name in getattr(registry, kind).keys() - getattr(core, kind).keys():
             entry = getattr(registry, kind)[name]
@@ -126,6 +127,11 @@ def _check_entry(entry: Any, word: str, who: str, *, measured: bool) -> None:
         expect(isinstance(target(), Solver), f"{who}: {entry.target} must have supports and solve")
         is_attrs = options is None or attrs.has(options)
         expect(is_attrs, f"{who}: {entry.options} must be an attrs class")
+
+
+def _is_hook(value: object) -> bool:
+    """Return whether a plugin's value may be a hook, or records listed in place of one."""
+    return callable(value) or isinstance(value, tuple)
 
 
 def _check_start(module: str, who: str) -> None:

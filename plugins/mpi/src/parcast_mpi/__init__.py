@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from parcast import PartEntry, SolverEntry, hookimpl
@@ -12,21 +11,18 @@ if TYPE_CHECKING:
     import typer
 
 
-@hookimpl
-def parcast_parts() -> Iterator[PartEntry]:
-    """Add the parts that say where a machine's numbers were measured, and how they vary."""
-    yield PartEntry("host", "parcast_mpi.host:Host", "The host that a machine was measured on.")
-    yield PartEntry(
+parcast_parts = (
+    PartEntry("host", "parcast_mpi.host:Host", "The host that a machine was measured on."),
+    PartEntry(
         "variability",
         "parcast_mpi.variability:Variability",
         "Noise and the time of short messages, as measured distributions.",
-    )
+    ),
+)
 
 
-@hookimpl
-def parcast_solvers() -> Iterator[SolverEntry]:
-    """Add the real run, asked only when named."""
-    yield SolverEntry(
+parcast_solvers = (
+    SolverEntry(
         "mpi.run",
         "program",
         "parcast_mpi.running.solver:Run",
@@ -39,7 +35,8 @@ def parcast_solvers() -> Iterator[SolverEntry]:
             "network.saturation",
             *COST_FEATURES,
         ),  # what there is of them
-    )
+    ),
+)
 
 
 @hookimpl

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from parcast import KernelEntry, PartEntry, Resource, hookimpl
+from parcast import KernelEntry, PartEntry, hookimpl
+from parcast.plugins import resources
 
 if TYPE_CHECKING:
     import typer
 
 
-@hookimpl
-def parcast_parts() -> Iterator[PartEntry]:
-    """Add what connects the nodes."""
-    yield PartEntry(
+parcast_parts = (
+    PartEntry(
         "topology",
         "parcast_network.description:Description",
         "What connects the nodes: switches, cables and routes.",
         shows="parcast_network.commands:print_network",
         draws="parcast_network.commands:draw_network",
-    )
+    ),
+)
 
 
-@hookimpl
-def parcast_machines() -> Iterator[Resource]:
-    """Add machines of today, whose topology only this plugin reads."""
-    for path in (files("parcast_network") / "machines").iterdir():
-        if path.name.endswith(".toml"):
-            yield Resource(path.name.removesuffix(".toml"), path)
+#: Machines of today, whose topology only this plugin reads.
+parcast_machines = resources(__name__, ".toml", "machines")
 
 
-@hookimpl
-def parcast_kernels() -> Iterator[KernelEntry]:
-    """Add what is compiled."""
-    yield KernelEntry("network", "parcast_network.warming:shares", "Fair shares of links.")
+parcast_kernels = (
+    KernelEntry("network", "parcast_network.warming:shares", "Fair shares of links."),
+)
 
 
 @hookimpl

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -30,22 +29,19 @@ _SOLVERS = {
 }
 
 
-@hookimpl
-def parcast_parts() -> Iterator[PartEntry]:
-    """Add what a machine's operating system does."""
-    yield PartEntry(
+parcast_parts = (
+    PartEntry(
         "noise",
         "parcast_perturb.machine_costs:Noise",
         "What is added to calls and gaps.",
         choice="noise",
-    )
+    ),
+)
 
 
-@hookimpl
-def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
-    """Add propagation under each policy."""
-    for name, (target, summary) in _SOLVERS.items():
-        yield SolverEntry(
+parcast_solvers = (
+    *(
+        SolverEntry(
             f"perturb.{name}",
             "trace",
             f"parcast_perturb.solvers:{target}",
@@ -53,7 +49,9 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
             options="parcast_perturb.solvers:Options",
             follows=("noise", *COST_FEATURES),
         )
-    yield SolverEntry(
+        for name, (target, summary) in _SOLVERS.items()
+    ),
+    SolverEntry(
         "perturb.loggopsim",
         "trace",
         "parcast_perturb.solvers.loggopsim:LogGOPSim",
@@ -61,10 +59,11 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         options="parcast_perturb.solvers.loggopsim:Options",
         on_request=True,
         follows=COST_FEATURES,
-    )
-    yield FamilyEntry(
+    ),
+    FamilyEntry(
         "perturb", "parcast_perturb:choose", "clocked or simulated, or upper.", kind="trace"
-    )
+    ),
+)
 
 
 def choose(query: Query) -> str:
@@ -88,34 +87,29 @@ def choose(query: Query) -> str:
     return "perturb.clocked" if one_clock else "perturb.upper"
 
 
-@hookimpl
-def parcast_lowerings() -> Iterator[Lowering]:
-    """Add programs as traces of runs without a network."""
-    yield Lowering(
+parcast_lowerings = (
+    Lowering(
         "program",
         "trace",
         "parcast_perturb.from_program:of_program",
         "What the network takes is the perturbation.",
         exact=True,
         cost="parcast_perturb.from_program:cost",
-    )
+    ),
+)
 
 
-@hookimpl
-def parcast_workloads() -> Iterator[Resource]:
-    """Add the experiment of the paper's section 6.1."""
-    yield Resource("token-ring", files(__name__) / "programs" / "token-ring.py")
+parcast_workloads = (Resource("token-ring", files(__name__) / "programs" / "token-ring.py"),)
 
 
-@hookimpl
-def parcast_kernels() -> Iterator[KernelEntry]:
-    """Add what is compiled."""
-    yield KernelEntry(
+parcast_kernels = (
+    KernelEntry(
         "perturb", "parcast_perturb.warming:propagation", "Delays passed on along a trace."
-    )
-    yield KernelEntry(
+    ),
+    KernelEntry(
         "perturb-played", "parcast_perturb.warming:playing", "Programs played on shared networks."
-    )
+    ),
+)
 
 
 @hookimpl

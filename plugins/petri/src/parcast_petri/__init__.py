@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from parcast import FamilyEntry, KernelEntry, PartEntry, Query, Resource, SolverEntry, hookimpl
-from parcast.plugins import COST_FEATURES
+from parcast import FamilyEntry, KernelEntry, PartEntry, Query, SolverEntry, hookimpl
+from parcast.plugins import COST_FEATURES, resources
 
 if TYPE_CHECKING:
     import typer
 
 
-@hookimpl
-def parcast_parts() -> Iterator[PartEntry]:
-    """Add the background of nodes, and what there is to say of networks."""
-    for name, target, summary, choice in (
-        ("background", "background:Background", "Jobs of others on nodes.", "background jobs"),
-        ("links", "links:Links", "Ports, and further networks.", "links"),
-        ("traffic", "links:Traffic", "Messages of others.", "traffic of others"),
-    ):
-        yield PartEntry(name, f"parcast_petri.machine.{target}", summary, choice=choice)
+parcast_parts = (
+    PartEntry(
+        "background",
+        "parcast_petri.machine.background:Background",
+        "Jobs of others on nodes.",
+        choice="background jobs",
+    ),
+    PartEntry(
+        "links", "parcast_petri.machine.links:Links", "Ports, and further networks.", choice="links"
+    ),
+    PartEntry(
+        "traffic",
+        "parcast_petri.machine.links:Traffic",
+        "Messages of others.",
+        choice="traffic of others",
+    ),
+)
 
 
 #: Messages share a network by equal parts; in turn, as the other families have them, without.
@@ -34,10 +40,8 @@ SHARES = {
 FOLLOWED = ("background", "links", "traffic", *COST_FEATURES)
 
 
-@hookimpl
-def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
-    """Add three levels of one model."""
-    yield SolverEntry(
+parcast_solvers = (
+    SolverEntry(
         "petri.mean",
         "program",
         "parcast_petri.solvers.mean:Mean",
@@ -45,8 +49,8 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         options="parcast_petri.options:Options",
         follows=FOLLOWED,
         choices=SHARES,
-    )
-    yield SolverEntry(
+    ),
+    SolverEntry(
         "petri.sampled",
         "program",
         "parcast_petri.solvers.sampled:Sampled",
@@ -54,8 +58,8 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         options="parcast_petri.options:SampledOptions",
         follows=FOLLOWED,
         choices=SHARES,
-    )
-    yield SolverEntry(
+    ),
+    SolverEntry(
         "petri.explicit",
         "program",
         "parcast_petri.solvers.explicit:Explicit",
@@ -63,13 +67,14 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         options="parcast_petri.options:SampledOptions",
         follows=FOLLOWED,
         choices=SHARES,
-    )
-    yield FamilyEntry(
+    ),
+    FamilyEntry(
         "petri",
         "parcast_petri:choose",
         "explicit where several nodes are loaded or traffic is random, else mean.",
         kind="program",
-    )
+    ),
+)
 
 
 def choose(query: Query) -> str:
@@ -85,17 +90,11 @@ def choose(query: Query) -> str:
     return "petri.explicit" if several else "petri.mean"
 
 
-@hookimpl
-def parcast_machines() -> Iterator[Resource]:
-    """Add the workstations of the paper, one of them loaded."""
-    for file in (files(__name__) / "machines").iterdir():
-        yield Resource(file.name.removesuffix(".toml"), file)
+#: The workstations of the paper, one of them loaded.
+parcast_machines = resources(__name__, ".toml", "machines")
 
 
-@hookimpl
-def parcast_kernels() -> Iterator[KernelEntry]:
-    """Add what is compiled."""
-    yield KernelEntry("petri", "parcast_petri.warming:game", "The token game.")
+parcast_kernels = (KernelEntry("petri", "parcast_petri.warming:game", "The token game."),)
 
 
 @hookimpl

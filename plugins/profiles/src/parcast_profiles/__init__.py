@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from parcast import KindEntry, Lowering, Reader, hookimpl
+from parcast import KindEntry, Lowering, Reader
 
 #: What files of any suffix begin with, and the names of files in folders.
 _ANY = (
@@ -28,36 +26,33 @@ _READ = {
 }
 
 
-@hookimpl
-def parcast_kinds() -> Iterator[KindEntry]:
-    """Add profiles."""
-    yield KindEntry(
+parcast_kinds = (
+    KindEntry(
         "profile",
         "parcast_profiles.profile:Profiled",
         "How long each region took, summed over a run.",
         suffix=".cali",
-    )
+    ),
+)
 
 
-@hookimpl
-def parcast_readers() -> Iterator[Reader]:
-    """Add the formats of profiles."""
-    for suffix, (summary, mark) in _READ.items():
-        yield Reader(suffix, "parcast_profiles.workload:read", summary, mark=mark)
+parcast_readers = tuple(
+    Reader(suffix, "parcast_profiles.workload:read", summary, mark=mark)
+    for suffix, (summary, mark) in _READ.items()
+)
 
 
-@hookimpl
-def parcast_lowerings() -> Iterator[Lowering]:
-    """Add profiles as phases and as programs."""
-    yield Lowering(
+parcast_lowerings = (
+    Lowering(
         "profile",
         "phases",
         "parcast_profiles.lowerings:phases",
         "A phase for each region, as long as recorded, at its own number of processes.",
-    )
-    yield Lowering(
+    ),
+    Lowering(
         "profile",
         "program",
         "parcast_profiles.lowerings:program",
         "Every process spends the mean of what each region took, one after another.",
-    )
+    ),
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from parcast import Writer, hookimpl
@@ -11,14 +10,14 @@ if TYPE_CHECKING:
     import typer
 
 
-@hookimpl
-def parcast_writers() -> Iterator[Writer]:
-    """Add one writer for each format of reports and pictures."""
-    yield Writer(".html", "parcast_report.page:write", "A report: plots, tables and notes.")
-    yield Writer(".md", "parcast_report.markdown:write", "A report without plots, in Markdown.")
-    yield Writer(".tex", "parcast_report.latex:write", "Tables for LaTeX.")
-    for suffix, kind in ((".svg", "scalable"), (".png", "pixels"), (".pdf", "for print")):
-        yield Writer(suffix, "parcast_report.writing:write", f"A plot of the results, {kind}.")
+parcast_writers = (
+    Writer(".html", "parcast_report.page:write", "A report: plots, tables and notes."),
+    Writer(".md", "parcast_report.markdown:write", "A report without plots, in Markdown."),
+    Writer(".tex", "parcast_report.latex:write", "Tables for LaTeX."),
+    Writer(".svg", "parcast_report.writing:write", "A plot of the results, scalable."),
+    Writer(".png", "parcast_report.writing:write", "A plot of the results, pixels."),
+    Writer(".pdf", "parcast_report.writing:write", "A plot of the results, for print."),
+)
 
 
 @hookimpl

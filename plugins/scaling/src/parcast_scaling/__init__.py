@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from parcast import PredictorEntry, hookimpl
@@ -37,9 +36,8 @@ def parcast_commands(app: typer.Typer) -> None:
     app.command(name="walltime")(commands.walltime)
 
 
-@hookimpl
-def parcast_predictors() -> Iterator[PredictorEntry]:
-    """Add bands beyond few measured sizes to what may be scored."""
-    yield PredictorEntry(
+parcast_predictors = (
+    PredictorEntry(
         "scaling", "parcast_scaling.predictor:answer", "The field's terms, weighted by evidence."
-    )
+    ),
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -19,25 +18,33 @@ _SHIPPED = (
 )  # fmt: skip
 
 
-@hookimpl
-def parcast_measurements() -> Iterator[Resource]:
-    """Add the measured data that the project ships."""
-    for name in _SHIPPED:
-        yield Resource(name, files("parcast_score") / "datasets" / name)
+parcast_measurements = tuple(
+    Resource(name, files(__name__) / "datasets" / name) for name in _SHIPPED
+)
 
-
-@hookimpl
-def parcast_predictors() -> Iterator[PredictorEntry]:
-    """Add the plain rules that every other predictor should beat."""
-    code = "parcast_score.baselines"
-    yield PredictorEntry("last-value", f"{code}:last_value", "The time of the largest known size.")
-    yield PredictorEntry("ideal", f"{code}:ideal", "Time as work over size, from the largest.")
-    yield PredictorEntry("power-law", f"{code}:power_law", "Time over work as a power of size.")
-    yield PredictorEntry(
-        "work-line", f"{code}:work_line", "A fixed cost and a rate, shared by a group of series."
-    )
-    peer = "parcast_score.extra_p:predict"
-    yield PredictorEntry("extra-p", peer, "Extra-P's model of a series.", needs="extrap")
+#: Plain rules that every other predictor should beat, and a peer.
+parcast_predictors = (
+    PredictorEntry(
+        "last-value", "parcast_score.baselines:last_value", "The time of the largest known size."
+    ),
+    PredictorEntry(
+        "ideal", "parcast_score.baselines:ideal", "Time as work over size, from the largest."
+    ),
+    PredictorEntry(
+        "power-law", "parcast_score.baselines:power_law", "Time over work as a power of size."
+    ),
+    PredictorEntry(
+        "work-line",
+        "parcast_score.baselines:work_line",
+        "A fixed cost and a rate, shared by a group of series.",
+    ),
+    PredictorEntry(
+        "extra-p",
+        "parcast_score.extra_p:predict",
+        "Extra-P's model of a series.",
+        needs="extrap",
+    ),
+)
 
 
 @hookimpl

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from parcast import SolverEntry, hookimpl
+from parcast import SolverEntry
 from parcast.plugins import COST_FEATURES, JOBS
 
-
-@hookimpl
-def parcast_solvers() -> Iterator[SolverEntry]:
-    """Add the player of programs."""
-    yield SolverEntry(
+parcast_solvers = (
+    SolverEntry(
         "simgrid.flows",
         "program",
         "parcast_simgrid.flows:Flows",
@@ -19,4 +14,5 @@ def parcast_solvers() -> Iterator[SolverEntry]:
         options="parcast_simgrid.flows:Options",
         on_request=True,
         follows=(*COST_FEATURES, JOBS),
-    )
+    ),
+)

@@ -2,49 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from parcast import FamilyEntry, KernelEntry, Query, SolverEntry, hookimpl
+from parcast import FamilyEntry, KernelEntry, SolverEntry, hookimpl
 from parcast.plugins import MEMORY_FEATURES
 
 if TYPE_CHECKING:
     import typer
 
 
-@hookimpl
-def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
-    """Add one solver for each of the paper's models, and the choice between them."""
-    yield FamilyEntry(
+_FOLLOWED = ("network.saturation", *MEMORY_FEATURES)
+
+parcast_solvers = (
+    FamilyEntry(
         "spmd",
-        "parcast_spmd:choose",
+        "parcast_spmd.solvers.phases:choose",
         "The queuing model that fits the workload's I/O and the machine's layout.",
         kind="phases",
-    )
-    for target, options, summary in (
-        ("sio:sio", "SioOptions", "Synchronous I/O: fork-join around a shared network."),
-        ("aio:bus", "AioOptions", "Asynchronous I/O at one shared I/O node: exact mean values."),
-        (
-            "aio:clu",
-            "AioOptions",
-            "Asynchronous I/O, a disk for each cluster: exact for any number.",
-        ),
-        ("mixed:mixed", "MixedOptions", "Each phase by the model that its I/O asks for."),
-        ("bounds:bounds", "BoundsOptions", "What no program of these demands can beat or exceed."),
-        ("sim:sim", "SimOptions", "All three models simulated event by event, with intervals."),
-    ):
-        name = target.partition(":")[2]
-        law = {"law of bursts": {"method": "fixed-cycles"}} if name == "sio" else {}
-        yield SolverEntry(
-            f"spmd.{name}",
-            "phases",
-            f"parcast_spmd.solvers.{target}",
-            summary,
-            options=f"parcast_spmd.options:{options}",
-            choices=law,
-            follows=("network.saturation", *MEMORY_FEATURES),
-        )
-    yield SolverEntry(
+    ),
+    SolverEntry(
+        "spmd.sio",
+        "phases",
+        "parcast_spmd.solvers.sio:sio",
+        "Synchronous I/O: fork-join around a shared network.",
+        options="parcast_spmd.options:SioOptions",
+        choices={"law of bursts": {"method": "fixed-cycles"}},
+        follows=_FOLLOWED,
+    ),
+    SolverEntry(
+        "spmd.bus",
+        "phases",
+        "parcast_spmd.solvers.aio:bus",
+        "Asynchronous I/O at one shared I/O node: exact mean values.",
+        options="parcast_spmd.options:AioOptions",
+        follows=_FOLLOWED,
+    ),
+    SolverEntry(
+        "spmd.clu",
+        "phases",
+        "parcast_spmd.solvers.aio:clu",
+        "Asynchronous I/O, a disk for each cluster: exact for any number.",
+        options="parcast_spmd.options:AioOptions",
+        follows=_FOLLOWED,
+    ),
+    SolverEntry(
+        "spmd.mixed",
+        "phases",
+        "parcast_spmd.solvers.mixed:mixed",
+        "Each phase by the model that its I/O asks for.",
+        options="parcast_spmd.options:MixedOptions",
+        follows=_FOLLOWED,
+    ),
+    SolverEntry(
+        "spmd.bounds",
+        "phases",
+        "parcast_spmd.solvers.bounds:bounds",
+        "What no program of these demands can beat or exceed.",
+        options="parcast_spmd.options:BoundsOptions",
+        follows=_FOLLOWED,
+    ),
+    SolverEntry(
+        "spmd.sim",
+        "phases",
+        "parcast_spmd.solvers.sim:sim",
+        "All three models simulated event by event, with intervals.",
+        options="parcast_spmd.options:SimOptions",
+        follows=_FOLLOWED,
+    ),
+    SolverEntry(
         "spmd.line",
         "phases",
         "parcast_spmd.solvers.line:line",
@@ -52,21 +77,13 @@ def parcast_solvers() -> Iterator[SolverEntry | FamilyEntry]:
         options="parcast_spmd.options:Options",
         on_request=True,
         follows=("network.saturation",),
-    )
+    ),
+)
 
 
-def choose(query: Query) -> str:
-    """Return the name of the solver that fits all phases of a ``phases`` workload."""
-    from parcast_spmd.models.demands import model_of
-
-    models = {model_of(phase, query) for phase in query.workload.content.phase}
-    return f"spmd.{models.pop()}" if len(models) == 1 else "spmd.mixed"
-
-
-@hookimpl
-def parcast_kernels() -> Iterator[KernelEntry]:
-    """Add what is compiled."""
-    yield KernelEntry("spmd", "parcast_spmd.warming:queues", "Queues: means and simulation.")
+parcast_kernels = (
+    KernelEntry("spmd", "parcast_spmd.warming:queues", "Queues: means and simulation."),
+)
 
 
 @hookimpl

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from parcast import KindEntry, Lowering, Reader, hookimpl
+from parcast import KindEntry, Lowering, Reader
 
 #: What packed files and traces of any suffix begin with, and the names of those in a folder.
 _ANY = (
@@ -34,30 +32,27 @@ _READ = {
 }
 
 
-@hookimpl
-def parcast_kinds() -> Iterator[KindEntry]:
-    """Add recorded runs."""
-    yield KindEntry(
+parcast_kinds = (
+    KindEntry(
         "trace",
         "parcast_traces.workload:Traced",
         "What every rank called and when.",
         suffix=".trace",
-    )
+    ),
+)
 
 
-@hookimpl
-def parcast_readers() -> Iterator[Reader]:
-    """Add the formats that no other workload has."""
-    for suffix, (summary, mark) in _READ.items():
-        yield Reader(suffix, "parcast_traces.workload:read", summary, mark=mark, alike=True)
+parcast_readers = tuple(
+    Reader(suffix, "parcast_traces.workload:read", summary, mark=mark, alike=True)
+    for suffix, (summary, mark) in _READ.items()
+)
 
 
-@hookimpl
-def parcast_lowerings() -> Iterator[Lowering]:
-    """Add recorded runs as programs."""
-    yield Lowering(
+parcast_lowerings = (
+    Lowering(
         "trace",
         "program",
         "parcast_traces.to_program:program",
         "Its calls, and what was computed between them, at its own number of processes.",
-    )
+    ),
+)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from parcast import KindEntry, Lowering, Reader, Resource, SolverEntry, hookimpl
+from parcast import KindEntry, Lowering, Reader, SolverEntry, hookimpl
+from parcast.plugins import resources
 
 if TYPE_CHECKING:
     import typer
@@ -41,47 +40,48 @@ _JOBS = (
 )
 
 
-@hookimpl
-def parcast_readers() -> Iterator[Reader]:
-    """Add tables of operations, which are read as traces, and jobs to be predicted."""
-    for suffix, (summary, mark) in _READ.items():
-        yield Reader(suffix, "parcast_training.trace:read_workload", summary, mark=mark)
-    for suffix, target, summary, mark in _JOBS:
-        yield Reader(suffix, f"parcast_training.steps.{target}", summary, mark=mark)
+#: Tables of operations, which are read as traces, and jobs to be predicted.
+parcast_readers = (
+    *(
+        Reader(suffix, "parcast_training.trace:read_workload", summary, mark=mark)
+        for suffix, (summary, mark) in _READ.items()
+    ),
+    *(
+        Reader(suffix, f"parcast_training.steps.{target}", summary, mark=mark)
+        for suffix, target, summary, mark in _JOBS
+    ),
+)
 
 
-@hookimpl
-def parcast_kinds() -> Iterator[KindEntry]:
-    """Add steps of training language models."""
-    yield KindEntry(
+parcast_kinds = (
+    KindEntry(
         "training",
         "parcast_training.steps.kind:TrainingJob",
         "A step of training a language model.",
-    )
+    ),
+)
 
 
-@hookimpl
-def parcast_solvers() -> Iterator[SolverEntry]:
-    """Add the formula of a step."""
-    yield SolverEntry(
+parcast_solvers = (
+    SolverEntry(
         "training.step",
         "training",
         "parcast_training.steps.solver:Training",
         "Roofline of kernels, rings of messages, the pipeline's schedule.",
-    )
+    ),
+)
 
 
-@hookimpl
-def parcast_lowerings() -> Iterator[Lowering]:
-    """Add steps as programs of their kernels and messages."""
-    yield Lowering(
+parcast_lowerings = (
+    Lowering(
         "training",
         "program",
         "parcast_training.steps.program:lower",
         "Each rank's kernels and messages, written out.",
         on_request=True,
         cost="parcast_training.steps.program:cost",
-    )
+    ),
+)
 
 
 @hookimpl
@@ -94,8 +94,5 @@ def parcast_commands(app: typer.Typer) -> None:
     app.add_typer(training, name="training")
 
 
-@hookimpl
-def parcast_workloads() -> Iterator[Resource]:
-    """Add steps of two models whose times are published."""
-    for name in ("gpt-22b", "gpt-175b"):
-        yield Resource(name, files("parcast_training") / "workloads" / f"{name}.toml")
+#: Steps of two models whose times are published.
+parcast_workloads = resources(__name__, ".toml", "workloads")

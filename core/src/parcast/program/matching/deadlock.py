@@ -64,7 +64,8 @@ def match_unrolled(
         If a collective is not complete or consistent, if a message or a receive has no
         partner, or if processes wait for each other for ever.
     """
-    check_tasks(unrolled, eager_limit)
+    if unrolled.pools:
+        check_tasks(unrolled, eager_limit)
     calls = find_collectives(unrolled)
     program = Matched(unrolled, algorithms, calls)
     in_blocks = all(len(call) == 1 for call in calls)

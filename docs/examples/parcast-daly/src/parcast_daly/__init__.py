@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib.resources import files
+from parcast import KindEntry, PartEntry, SolverEntry
+from parcast.plugins import resources
 
-from parcast import KindEntry, PartEntry, Resource, SolverEntry, hookimpl
-
-
-@hookimpl
-def parcast_kinds() -> Iterator[KindEntry]:
-    yield KindEntry("checkpointed", "parcast_daly.job:Job", "Work that saves its state.")
-
-
-@hookimpl
-def parcast_parts() -> Iterator[PartEntry]:
-    yield PartEntry("failures", "parcast_daly.failures:Failures", "How often nodes fail.")
-
-
-@hookimpl
-def parcast_solvers() -> Iterator[SolverEntry]:
-    solver, options = "parcast_daly.solver:Daly", "parcast_daly.solver:Options"
-    yield SolverEntry("daly", "checkpointed", solver, "Failures and restarts.", options=options)
-
-
-@hookimpl
-def parcast_machines() -> Iterator[Resource]:
-    yield Resource("failing-nodes", files(__name__) / "failing-nodes.toml")
-
-
-@hookimpl
-def parcast_workloads() -> Iterator[Resource]:
-    yield Resource("long-job", files(__name__) / "long-job.toml")
+parcast_kinds = (KindEntry("checkpointed", "parcast_daly.job:Job", "Work that saves its state."),)
+parcast_parts = (PartEntry("failures", "parcast_daly.failures:Failures", "How often nodes fail."),)
+parcast_solvers = (
+    SolverEntry(
+        "daly",
+        "checkpointed",
+        "parcast_daly.solver:Daly",
+        "Failures and restarts.",
+        options="parcast_daly.solver:Options",
+    ),
+)
+parcast_machines = resources(__name__, ".toml", "machines")
+parcast_workloads = resources(__name__, ".toml", "workloads")

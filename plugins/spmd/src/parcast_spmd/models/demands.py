@@ -143,8 +143,9 @@ def _demands(
     level = (traffic.level if traffic else 0.0) if stated is None else stated
     groups = query.p // phase.group
     passages = phase.group if options.passages == "each" else 1
-    # Among unequal processes it is part of what a simulation finds
-    joining = (mean_maximum(phase.distribution, phase.group) - 1.0) * compute if not uneven else 0.0
+    joining = 0.0
+    if phase.group > 1 and not uneven:  # among unequal ones it is part of what a simulation finds
+        joining = (mean_maximum(phase.distribution, phase.group) - 1.0) * compute
     model = model_of(phase, query)
     return Demands(
         model=model,
@@ -223,6 +224,8 @@ def _io(phase: PhaseValues, query: Query, groups: int, level: float | None) -> f
     transfer = phase.io_bytes / query.machine.need("storage.bandwidth", "a workload with I/O")
     model = model_of(phase, query)
     if model == "sio":
+        if query.machine.storage.aggregators is None:
+            return startup + transfer / query.d
         moving = exchange(phase.io_bytes, query, level)
         return accesses(query) * startup + transfer / query.d + moving
     if model == "bus":

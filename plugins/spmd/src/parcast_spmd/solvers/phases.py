@@ -37,6 +37,12 @@ def formula_cost(query: Query) -> float:
     return _FORMULA_SECONDS * len(query.workload.content.phase)
 
 
+def choose(query: Query) -> str:
+    """Return the name of the solver that fits all phases of a ``phases`` workload."""
+    models = {model_of(phase, query) for phase in query.workload.content.phase}
+    return f"spmd.{models.pop()}" if len(models) == 1 else "spmd.mixed"
+
+
 @attrs.frozen
 class PhaseModel:
     """How phases of one model are solved."""

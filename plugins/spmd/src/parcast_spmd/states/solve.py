@@ -122,9 +122,9 @@ def _means(moves: Moves, explored: Explored, shares: Floats) -> _Means:
     for share, state in zip(shares.tolist(), explored.states, strict=True):
         if not share:
             continue
-        for k, job, count in moves.contents(state):
+        for k, job, count in moves.contents.all_of(state):
             lengths[k, job[0]] += share * count
-        for r, count in moves.jobs(state).items():
+        for r, count in moves.contents.jobs(state).items():
             inside[r] += share * count
     return _Means(rates, lengths, inside, int(np.count_nonzero(shares)))
 

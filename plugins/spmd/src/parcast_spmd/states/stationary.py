@@ -9,8 +9,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast_spmd.states.contents import State
 from parcast_spmd.states.model import StatesError
-from parcast_spmd.states.moves import Mark, Moves, State
+from parcast_spmd.states.moves import Moves
+from parcast_spmd.states.steps import Mark
 
 Floats = NDArray[np.float64]
 
@@ -87,7 +89,7 @@ def standstill(moves: Moves, explored: Explored) -> str | None:
             f"{count} {moves.model.classes[job[0]]!r} at {moves.nodes[k].name!r}"
             if k >= 0
             else f"{count} {moves.model.classes[job[0]]!r} in front of a region"
-            for k, job, count in moves.contents(state)
+            for k, job, count in moves.contents.all_of(state)
         ]
         if jobs:
             return ", ".join(jobs[:_NAMED]) + (", ..." if len(jobs) > _NAMED else "")
