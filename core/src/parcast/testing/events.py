@@ -520,7 +520,8 @@ class _Simulation:
             for link in self.streams.route(letter.source, letter.target):
                 if link < len(self.costs.fabric.latency):
                     latency += self.costs.fabric.latency[link] * (factors[-1] if factors else 1)
-                per_byte = max(per_byte, 1 / wiring.capacity[link])
+            for link, weight in self.streams.crossed(letter.source, letter.target).items():
+                per_byte = max(per_byte, weight / wiring.capacity[link])
         return latency, size * per_byte
 
     def prices(self, letter: _Letter) -> tuple[float, float, float]:
@@ -546,7 +547,7 @@ class _Simulation:
         if letter.size == SIGNAL or not size or not (per_byte or route):
             self.land(letter, time)
             return
-        self.streams.add(letter, size, per_byte, route, time)
+        self.streams.add(letter, size, per_byte, time)
         self.look()
 
     def look(self) -> None:
