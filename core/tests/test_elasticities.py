@@ -31,7 +31,36 @@ def cheap(query):
 
 def dear(query):
     return 1.75
+
+
+class Either:
+    """The time of the sooner of two: what is faster in either number is faster by all of it."""
+
+    def supports(self, query):
+        return None
+
+    def cost(self, query):
+        return 0.01
+
+    def solve(self, query):
+        machine = query.machine
+        time = min(1e6 / machine.processor.rate, 1e6 / machine.network.bandwidth)
+        return Prediction(time=time, binding="processor")
 '''
+
+
+def test_two_numbers_of_which_either_would_do_have_half_of_the_time_each(
+    make_registry, workload, tmp_path, monkeypatch
+):
+    (tmp_path / "either_of_tests.py").write_text(SOLVERS)
+    monkeypatch.syspath_prepend(tmp_path)
+    entry = SolverEntry("phases.either", "phases", "either_of_tests:Either", "A test.")
+    registry = make_registry(entries=[entry])
+    table = {"name": "even", "processor": {"rate": 1e9}, "network": {"bandwidth": 1e9}}
+    (row,) = registry.compare(workload, registry.machine(table), p=2).rows
+    parts = row.details["elasticities"]
+    assert parts.pop("rest", 0.0) == pytest.approx(0, abs=1e-9)
+    assert parts == pytest.approx({"processor.rate": 0.5, "network.bandwidth": 0.5})
 
 
 @pytest.mark.parametrize(("cost", "asked_again"), [(None, True), ("cheap", True), ("dear", False)])

@@ -101,25 +101,16 @@ def sizes(model: str) -> list[dict[str, float]]:
     return [{"least": least, **rows[least]} for least in sorted(rows)]
 
 
-def topology(name: str, p: int, back: float) -> dict[str, Any]:
-    """Return what connects the nodes, where a message takes up ``back`` of itself on the way back.
-
-    What both directions share carries 1 + back of each message. The two directions of a node are
-    full at 1 / (1 + back) each where both are in use, at 1 where one is: they have one more link,
-    of twice that together.
-    """
+def topology(name: str, p: int) -> dict[str, Any]:
+    """Return what connects the nodes."""
     if name == "bus":
-        return {"topology": {"kind": "bus", "bandwidth": 1.25e9 / (1 + back)}}
-    if name != "halves" and not back:
+        return {"topology": {"kind": "bus", "bandwidth": 1.25e9}}
+    if name != "halves":
         return {}
-    switch = [int(i >= p // 2 and name == "halves") for i in range(p)]
-    links: list[dict[str, Any]] = [{"ends": [f"node{i}", f"s{at}"]} for i, at in enumerate(switch)]
-    if back:
-        for link in links:
-            link.update(bandwidth=2 * 1.25e9 / (1 + back), duplex="half")
-    if name == "halves":
-        backbone = 2.5e9 / (1 + back)
-        links.append({"ends": ["s0", "s1"], "bandwidth": backbone, "duplex": "half"})
+    links: list[dict[str, Any]] = [
+        {"ends": [f"node{i}", f"s{int(i >= p // 2)}"]} for i in range(p)
+    ]
+    links.append({"ends": ["s0", "s1"], "bandwidth": 2.5e9, "duplex": "half"})
     return {"topology": {"kind": "graph", "links": links}}
 
 
@@ -136,7 +127,9 @@ def machine(name: str, p: int, model: str = "fair") -> dict[str, Any]:
             "overhead_by": "message", "sizes": sizes(model),
         },
     }  # fmt: skip
-    described |= topology(name, p, CROSS_TRAFFIC if model == "default" else 0.0)
+    described |= topology(name, p)
+    if model == "default":
+        described["network"]["acknowledgements"] = CROSS_TRAFFIC
     if name == "unequal":
         groups = [{"count": half, "weight": 1.0}, {"count": p - half, "weight": 2.0}]
         described["nodes"]["groups"] = groups

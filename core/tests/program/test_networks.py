@@ -76,8 +76,19 @@ def test_whoever_comes_later_slows_down_what_is_on_its_way(ends):
 
 
 def test_what_one_flow_cannot_use_the_others_have():
-    rates = max_min([((0,), None), ((0, 1), None), ((1,), Fraction(1, 4))], {0: 3, 1: 1})
+    slow = ({1: 1}, Fraction(1, 4))
+    rates = max_min([({0: 1}, None), ({0: 1, 1: 1}, None), slow], {0: 3, 1: 1})
     assert rates == [Fraction(9, 4), Fraction(3, 4), Fraction(1, 4)]
+
+
+def test_acknowledgements_take_up_the_links_of_the_way_back(ends):
+    alone = "if rank == 0:\n    send(1, 8)\nif rank == 1:\n    recv(0)"
+    exchange = "sendrecv(1 - rank, 8, 1 - rank)"
+    assert ends(alone, 2, contention="fair", acknowledgements=0.5) == [0, 10]
+    assert ends(exchange, 2, contention="fair", acknowledgements=0.5) == [14, 14]
+    one_bandwidth = {"duplex": "half", "acknowledgements": 0.5}
+    assert ends(alone, 2, contention="fair", **one_bandwidth) == [0, 14]
+    assert ends(exchange, 2, contention="fair", **one_bandwidth) == [26, 26]
 
 
 def test_processes_of_a_node_send_by_ports_of_their_own(ends):

@@ -34,7 +34,8 @@ def random_flows(seed):
     links, flows = draw.randint(1, 12), draw.randint(1, 20)
     longest = draw.randint(1, min(links, 5))
     capacity = [Fraction(draw.randint(1, 20)) for _ in range(links)]
-    routes = [draw.sample(range(links), draw.randint(1, longest)) for _ in range(flows)]
+    pick = draw.choice([draw.sample, lambda links, k: draw.choices(links, k=k)])  # or one twice
+    routes = [pick(range(links), draw.randint(1, longest)) for _ in range(flows)]
     most = draw.choice([3, 24, 500])
     caps = [Fraction(draw.randint(1, most)) for _ in range(flows)]
     sizes = [Fraction(draw.randint(0, 30)) for _ in range(flows)]
@@ -42,12 +43,21 @@ def random_flows(seed):
     return capacity, routes, caps, sizes, starts
 
 
+def random_weights(seed, routes):
+    """Return what flows take of the links of their routes for each of their bytes."""
+    draw = random.Random(-seed - 1)
+    choices = draw.choice([[1], [1, Fraction(1, 20)], [1, 2, Fraction(1, 3)]])
+    return [Fraction(draw.choice(choices)) for _ in range(max(map(len, routes)))]
+
+
 def compare(seed):
     capacity, routes, caps, sizes, starts = random_flows(seed)
-    exact = plain.finish_times(capacity, routes, caps, sizes, starts)
+    weights = random_weights(seed, routes)
+    exact = plain.finish_times(capacity, routes, caps, sizes, starts, weights)
     times = compiled.finish_times(
-        floats(capacity), table(routes), floats(caps), floats(sizes), floats(starts)
-    )
+        floats(capacity), table(routes), floats(caps), floats(sizes), floats(starts),
+        weights=floats(weights),
+    )  # fmt: skip
     np.testing.assert_allclose(times, floats(exact), rtol=1e-12, atol=0, err_msg=str(seed))
 
 
@@ -88,6 +98,7 @@ def random_run(seed):
         [draw.choice([1.0, 2.0, 3.0, 10.0, draw.random() + 0.1]) for _ in range(links)]
     )
     state = compiled.new_state(capacity, flows=flows, hops=4)
+    weights = np.array(draw.choice([[1.0] * 4, [1.0, 1.0, 0.05, 0.05]]))
     running_flows, free = {}, list(range(flows))
     now = 0.0
     for _ in range(40):
@@ -103,19 +114,19 @@ def random_run(seed):
                 route = draw.sample(range(links), draw.randint(1, min(links, 4)))
                 cap = draw.choice([np.inf, draw.random(), 1.0])
                 running_flows[flow] = (route, cap)
-                start(state, flow, now, np.array(route), cap, 1e6)
+                start(state, flow, now, np.array(route), weights, cap, 1e6)
         settle(state, now)
-        yield capacity, state, running_flows
+        yield capacity, weights, state, running_flows
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**9))
 def test_each_flow_is_at_its_cap_or_has_a_full_link_on_which_none_is_faster(seed):
-    for capacity, state, flows in random_run(seed):
+    for capacity, weights, state, flows in random_run(seed):
         load, fastest = np.zeros(len(capacity)), np.zeros(len(capacity))
         for flow, (route, _) in flows.items():
             rate = state.flow.rate[flow]
-            load[route] += rate
+            load[route] += rate * weights[: len(route)]
             fastest[route] = np.maximum(fastest[route], rate)
         assert (load <= capacity * (1 + 1e-12)).all()
         for flow, (route, cap) in flows.items():

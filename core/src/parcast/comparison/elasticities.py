@@ -39,6 +39,11 @@ LEAST = 1e-6
 #: the way of one for whom others wait. Further, another order of service is seen, no derivative.
 MOST_BEYOND = 1.0
 
+#: How far parts may sum beyond 1. What is as much better in all of its numbers is as much faster,
+#: so derivatives sum to 1 and no further; numbers that each have the messages meet in another
+#: order can.
+MOST_TOGETHER = 0.01
+
 #: A solver that states a cost of more seconds is not asked again.
 MOST_SECONDS = 2.0
 
@@ -136,9 +141,45 @@ def _elasticities(
         for groups, shares in zip(by_part, parts, strict=True)
     ]
     single = _shares(registry, list(zip(answers, split, strict=True)), resolve_task, step, tell)
+    if step == COARSE_STEP:
+        last = _shares_of_last(registry, answers, split, resolve_task, tell)
+        single = [_means(*both) for both in zip(single, last, strict=True)]
     return [
         _sorted([path for (path,) in groups], shares, step)
         for groups, shares in zip(split, single, strict=True)
+    ]
+
+
+def _shares_of_last(
+    registry: Catalog,
+    answers: Sequence[Solved],
+    split: Sequence[Sequence[Sequence[str]]],
+    resolve_task: Resolve,
+    tell: Tell,
+) -> list[list[float | None]]:
+    """Return the part of the time of each number where all others are better already.
+
+    Large changes do not add up: two numbers either of which would do have the same part twice. The
+    mean of what a number changes first and last is their Shapley value where no three meet, and
+    sums to what all change together.
+    """
+    without = [
+        [paths, *([path for path in paths if [path] != number] for number in groups)]
+        for groups in split
+        for paths in [[path for (path,) in groups]]
+    ]
+    shares = _shares(
+        registry, list(zip(answers, without, strict=True)), resolve_task, COARSE_STEP, tell
+    )
+    return [
+        [None if whole is None or part is None else whole - part for part in parts]
+        for whole, *parts in shares
+    ]
+
+
+def _means(first: Sequence[float | None], last: Sequence[float | None]) -> list[float | None]:
+    return [
+        None if a is None or b is None else (a + b) / 2 for a, b in zip(first, last, strict=True)
     ]
 
 
@@ -200,4 +241,6 @@ def _sorted(
     named = {path: share for path, share in zip(paths, known, strict=True) if abs(share) > LEAST}
     ordered = dict(sorted(named.items(), key=lambda item: -item[1]))
     rest = 1 - sum(ordered.values())
+    if step == STEP and rest < -MOST_TOGETHER:
+        return None
     return Elasticities(ordered | ({REST: rest} if abs(rest) > LEAST else {}), step)

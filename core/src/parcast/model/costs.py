@@ -67,6 +67,7 @@ class Costs:
     sizes: tuple[SizeCosts, ...] = ()  #: what changes from a size on, ascending
     levels: tuple[LevelCosts, ...] = ()  #: nearest first; without them only that of a node
     header: Number = 0  #: bytes more that a message has between nodes
+    acknowledgements: Number = 0  #: bytes on the way back for each byte between nodes
     eager: Literal["buffered", "waits"] = "buffered"
     overhead_by: Literal["call", "message"] = "call"
     fabric: Fabric | None = None  #: the links between nodes; None where nothing depends on them
@@ -122,6 +123,7 @@ class Costs:
             eager_limit=math.inf if limit is None else limit,
             contention=network.contention or "none",
             header=network.header,
+            acknowledgements=network.acknowledgements if network.contention == "fair" else 0.0,
             eager=network.eager,
             overhead_by=network.overhead_by,
             ports=network.ports,
@@ -209,9 +211,9 @@ class Costs:
         per_byte = by_size(self.sizes, self.per_byte, "per_byte", n)
         per_byte = self._by_level(src, dst, self.local_per_byte, per_byte, "per_byte")
         if self.fabric is not None:
-            links = self._routes(src, dst)
-            narrowest = np.where(links == NO_LINK, 0, (1 / self.wiring().capacity)[links])
-            per_byte = np.maximum(per_byte, narrowest.max(axis=1).reshape(np.shape(per_byte)))
+            ranks = (each.ravel() for each in np.broadcast_arrays(src, dst))
+            narrowest = self.wiring().per_byte(*ranks)
+            per_byte = np.maximum(per_byte, narrowest.reshape(np.shape(per_byte)))
         return per_byte
 
     def wire(self, src: Number, dst: Number, n: Number) -> Number:
@@ -239,6 +241,7 @@ class Costs:
             within=lambda sources, targets: level_of(self.levels, sources, targets),
             levels=self.levels,
             nodes=self.placement.node,
+            acknowledgements=self.acknowledgements,
         )
 
     def _unless_signal(self, n: Number, cost: Number) -> Number:

@@ -18,6 +18,9 @@ _SAYS: Mapping[str, Callable[[Network], bool]] = {
     ),
     "levels": lambda network: bool(network.levels),
     "header": lambda network: network.header > 0,
+    "acknowledgements": lambda network: (
+        network.acknowledgements > 0 and network.contention == "fair"
+    ),
     "eager = 'waits'": lambda network: network.eager == "waits",
     "overhead_by = 'message'": lambda network: network.overhead_by == "message",
     f"collectives = '... {IN_NETWORK}'": lambda network: IN_NETWORK in (network.collectives or ""),

@@ -121,6 +121,9 @@ class Network:
     #: its sender goes on
     eager: Literal["buffered", "waits"] = "buffered"
     header: Annotated[float, Unit("B")] = 0.0  #: bytes more that a message has between nodes
+    #: of each byte between nodes, as much more on the links of the way back, where contention is
+    #: ``fair``
+    acknowledgements: Annotated[float, Unit("1", most=1.0)] = 0.0
     ports: Count = 1  #: of a node; the i-th process of a node uses port i mod ports
     #: of a port in each direction, where contention is ``fair``; as ``bandwidth`` where not stated
     port_bandwidth: Bandwidth | None = None

@@ -59,6 +59,7 @@ class Wiring:
     within: Callable[[Any, Any], Any]  #: from two arrays of ranks to the index of their level
     levels: tuple[LevelCosts, ...]
     nodes: Ranks
+    acknowledgements: Number = 0  #: bytes on the way back for each byte between nodes
 
     @cached_property
     def capacity(self) -> NDArray[Any]:
@@ -95,6 +96,38 @@ class Wiring:
             rows = np.concatenate([rows, links[:, None].astype(np.int32)], axis=1)
             first += int(level.instance.max()) + 1
         return rows
+
+    def loads(self, sources: Ranks, targets: Ranks) -> tuple[Indices, NDArray[Any]]:
+        """Return what messages between these ranks take up.
+
+        Returns
+        -------
+        links : (n, hops)
+            Those of each route, and those of the way back where messages are acknowledged. A link
+            that carries both ways is among both.
+        weights : (hops,)
+            Of each column, the bytes on its links for each byte of a message.
+        """
+        there = self.routes(sources, targets)
+        weights = np.ones(there.shape[1], np.int64)
+        if not self.acknowledgements:
+            return there, weights
+        between = self.nodes[sources] != self.nodes[targets]
+        back = np.where(between[:, None], self.routes(targets, sources), NO_LINK)
+        of_back = np.full(back.shape[1], self.acknowledgements)
+        return np.concatenate([there, back], axis=1), np.concatenate([weights, of_back])
+
+    def per_byte(self, sources: Ranks, targets: Ranks) -> NDArray[Any]:
+        """Return the seconds of each byte on the narrowest link, with nothing else there."""
+        links, weights = self.loads(sources, targets)
+        seconds, of_links = np.zeros(len(links)), 1 / self.capacity
+        for column, weight in zip(links.T, weights, strict=True):
+            taken = weight
+            if self.acknowledgements:  # a link that both ways share carries both
+                both = ((links == column[:, None]) * weights).sum(axis=1)
+                taken = np.where(self.shared[column], both, weight)
+            seconds = np.maximum(seconds, np.where(column == NO_LINK, 0, taken * of_links[column]))
+        return seconds
 
     def name(self, link: int) -> str:
         """Return the name of a link, as ``node7 out`` or ``socket 3``."""

@@ -120,7 +120,7 @@ def _fullest(messages: Messages, costs: Costs) -> tuple[float, str]:
     sizes = messages.counts * costs.on_wire(*pairs, messages.sizes)
     if costs.contention == "fair":
         wiring = costs.wiring()
-        routes, name = wiring.routes(*pairs), wiring.name
+        (routes, weights), name = wiring.loads(*pairs), wiring.name
         per_byte = np.where(wiring.shared, 1 / wiring.capacity.astype(float), 0.0)
     elif costs.contention == "endpoint":
         nodes = costs.placement.node
@@ -128,13 +128,14 @@ def _fullest(messages: Messages, costs: Costs) -> tuple[float, str]:
         routes = ports.routes(*(nodes[ranks].astype(np.int32) for ranks in pairs))
         routes[costs.placement.same_node(*pairs)] = NO_LINK
         sizes = sizes * costs.transfer_per_byte(*pairs, messages.sizes)
+        weights = np.ones(routes.shape[1])
         per_byte, name = 1 / ports.capacity, ports.name
     else:
         return 0.0, ""
     carried = np.zeros(len(per_byte))
-    for links in routes.T:
+    for links, weight in zip(routes.T, weights.astype(float).tolist(), strict=True):
         passed = links != NO_LINK
-        np.add.at(carried, links[passed], sizes[passed])
+        np.add.at(carried, links[passed], weight * sizes[passed])
     seconds = carried * per_byte
     link = int(seconds.argmax())
     return float(seconds[link]), name(link) if seconds[link] else ""

@@ -25,7 +25,7 @@ def with_more(network: Network, seed: int, cores: int, numbers: Numbers, fair: b
     fair
         Whether messages share links, rather than as the network says.
     """
-    random, detours = Random(seed), Random(seed + 2**40)  # noqa: S311  # no secrets
+    random, detours, replies = (Random(seed + 2**40 * more) for more in range(3))  # noqa: S311
     milli, mega = numbers.milli, numbers.mega
 
     def some(*values: Any) -> Any:
@@ -69,4 +69,5 @@ def with_more(network: Network, seed: int, cores: int, numbers: Numbers, fair: b
         ports=random.choice([1, 1, 2]),
         port_bandwidth=some(mega / 2, 2 * mega),
         duplex=random.choice(["full", "full", "half"]),
+        acknowledgements=replies.choice([0.0, 0.0, 0.05]) if fair else 0.0,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -19,7 +19,7 @@ class Stream:
 
     rest: Any
     fastest: Any  #: bytes a second
-    links: Sequence[int]
+    links: Mapping[int, Any]  #: what it takes of each for each byte of its own
     rate: Any = 0
 
 
@@ -39,14 +39,24 @@ class Streams:
         rows = self._wiring.routes(np.array([source]), np.array([target]))
         return [link for link in rows[0].tolist() if link != NO_LINK]
 
-    def add(self, letter: Any, rest: Any, per_byte: Any, route: Iterable[int], at: Any) -> None:
+    def crossed(self, source: int, target: int) -> dict[int, Any]:
+        """Return how many bytes each link carries for each one between two ranks."""
+        carried: dict[int, Any] = dict.fromkeys(self.route(source, target), 1)
+        if self._wiring is not None and self._wiring.nodes[source] != self._wiring.nodes[target]:
+            for link in self.route(target, source) if self._wiring.acknowledgements else ():
+                if link not in carried:
+                    carried[link] = self._wiring.acknowledgements
+                elif self._wiring.shared[link]:
+                    carried[link] += self._wiring.acknowledgements
+        return carried
+
+    def add(self, letter: Any, rest: Any, per_byte: Any, at: Any) -> None:
         """Let the bytes of a letter go, ``1 / per_byte`` a second of them where nothing limits."""
         assert self._wiring is not None
-        capacity = self._wiring.capacity
+        crossed = self.crossed(letter.source, letter.target)
         limits = [1 / per_byte] if per_byte else []
-        limits += [capacity[link] for link in route if not self._wiring.shared[link]]
-        links = [link for link in route if self._wiring.shared[link]]
-        limits += [capacity[link] for link in links]
+        limits += [self._wiring.capacity[link] / weight for link, weight in crossed.items()]
+        links = {link: weight for link, weight in crossed.items() if self._wiring.shared[link]}
         self._asked.append((at, letter, Stream(rest, min(limits), links)))
 
     def next_change(self) -> Any:
@@ -96,8 +106,8 @@ def choose_rates(streams: Sequence[Stream], capacity: Mapping[int, Any]) -> None
     while open_streams:
         shares = {}
         for link, whole in capacity.items():
-            crossing = sum(link in stream.links for stream in open_streams)
-            taken = sum(stream.rate for stream in settled if link in stream.links)
+            crossing = sum(stream.links.get(link, 0) for stream in open_streams)
+            taken = sum(stream.rate * stream.links.get(link, 0) for stream in settled)
             if crossing:
                 shares[link] = (whole - taken) / crossing
         tightest = min(shares, key=lambda link: shares[link], default=None)

@@ -80,6 +80,13 @@ _ROUTING: Mapping[str, tuple[str, ...]] = {
 }
 
 
+#: What a kind holds more ports by.
+_HOLDING: Mapping[str, tuple[str, ...]] = {
+    "fat-tree": ("topology.down",),
+    "dragonfly": ("topology.groups", "routers", "nodes"),
+}
+
+
 #: Where the function is that makes the fabric of a kind.
 _MAKERS: Mapping[str, str] = {
     "star": "parcast_network.topologies.star:star",
@@ -186,7 +193,8 @@ class Description:
         if capacity is not None and ports.count > capacity:
             raise UnsupportedError(
                 f"the topology, a {self.kind}, holds {capacity:,} ports and the machine has "
-                f"{ports.count:,}: {ports.nodes:,} nodes with {ports.per_node} each"
+                f"{ports.count:,}: {ports.nodes:,} nodes with {ports.per_node} each; state more of "
+                f"{' or '.join(_HOLDING[self.kind])}, or fewer nodes"
             )
         make: Callable[[Description, Ports], Fabric] = load(_MAKERS[self.kind])
         return make(self, ports)

@@ -28,10 +28,10 @@ class FoldedWiring:
         """Whether messages share each link."""
         return self.wiring.shared
 
-    def routes(self, sources: Any, targets: Any) -> NDArray[np.int32]:
-        """Return the links that messages between these ranks pass, a row each."""
-        rows = self.wiring.routes(sources, targets)
-        return np.where(rows < 0, rows, self.standing[rows]).astype(np.int32)
+    def loads(self, sources: Any, targets: Any) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """Return what messages between these ranks take up, as `Wiring.loads`."""
+        rows, weights = self.wiring.loads(sources, targets)
+        return np.where(rows < 0, rows, self.standing[rows]).astype(np.int32), weights
 
 
 def fold_wiring(wiring: Wiring, sources: Any, targets: Any) -> FoldedWiring | None:
@@ -46,7 +46,8 @@ def fold_wiring(wiring: Wiring, sources: Any, targets: Any) -> FoldedWiring | No
         those of the last.
     """
     copies, count = sources.shape
-    routes = wiring.routes(sources.ravel(), targets.ravel()).reshape(copies, count, -1)
+    links, _ = wiring.loads(sources.ravel(), targets.ravel())
+    routes = links.reshape(copies, count, -1)
     following = np.roll(routes, -1, axis=0)
     passed = routes >= 0
     if not np.array_equal(passed, following >= 0):

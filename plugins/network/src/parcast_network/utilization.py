@@ -32,12 +32,12 @@ def link_utilization(
     plain = wiring.wiring if isinstance(wiring, FoldedWiring) else wiring
     ranks = len(plain.nodes)
     pairs, row = np.unique(sources.astype(np.int64) * ranks + targets, return_inverse=True)
-    routes = wiring.routes(*np.divmod(pairs, ranks))
+    routes, weights = wiring.loads(*np.divmod(pairs, ranks))
     bytes_of_pairs = np.bincount(row, sizes, len(pairs))
     capacity, on_link = wiring.capacity.astype(float), np.zeros(len(wiring.capacity))
-    for links in routes.T:
+    for links, weight in zip(routes.T, weights.astype(float).tolist(), strict=True):
         passed = links >= 0
-        np.add.at(on_link, links[passed], bytes_of_pairs[passed])
+        np.add.at(on_link, links[passed], weight * bytes_of_pairs[passed])
     shares = np.where(wiring.shared, on_link / (capacity * seconds), 0.0)
     if isinstance(wiring, FoldedWiring):
         shares = shares[wiring.standing]

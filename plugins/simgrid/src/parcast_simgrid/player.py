@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import itertools
 import json
 import math
 import sys
@@ -19,7 +20,7 @@ from typing import Any
 #: SimGrid shares links max-min fairly, in every step anew, and does nothing else.
 FAIR = (
     "network/model:CM02", "network/optim:Full", "cpu/optim:Full", "network/TCP-gamma:0",
-    "network/crosstraffic:0", "network/weight-S:0", "network/latency-factor:1",
+    "network/weight-S:0", "network/latency-factor:1",
     "network/bandwidth-factor:1", "precision/work-amount:1e-12",
 )  # fmt: skip
 
@@ -87,7 +88,11 @@ class Player:
 
     def __init__(self, simgrid: Any, score: dict[str, Any]) -> None:
         self.simgrid, self.score = simgrid, score
-        config = [f"--cfg={key}" for key in (*FAIR, f"precision/timing:{_precision(score)!r}")]
+        own = (
+            f"network/crosstraffic:{int(score['acknowledged'])}",
+            f"precision/timing:{_precision(score)!r}",
+        )
+        config = [f"--cfg={key}" for key in (*FAIR, *own)]
         arguments = ["player", *config, "--log=root.thresh:critical"]
         self.engine = simgrid.Engine(arguments)
         self.messages = [Message(*fields) for fields in score["messages"]]
@@ -103,7 +108,8 @@ class Player:
 
     def routed(self, zone: Any) -> list[tuple[Any, Any]]:
         """Return two hosts for each route, which is between them alone; hosts mean nothing else."""
-        score, count = self.score, math.isqrt(len(self.score["routes"])) + 2
+        score = self.score
+        count = math.isqrt(2 * len(score["routes"])) + 2  # C(count, 2) is as many and more
         links = [
             self.link(zone, f"link{index}", capacity, shared)
             for index, (capacity, shared) in enumerate(
@@ -111,14 +117,13 @@ class Player:
             )
         ]
         hosts = [zone.add_host(f"end{index}", 1e9) for index in range(count)]
-        ends = []
-        for number, (fastest, route) in enumerate(score["routes"]):
-            first, second = divmod(number, count - 1)
-            pair = hosts[first], hosts[second + (second >= first)]
+        endless = self.link(zone, "endless", math.inf, shared=False)
+        ends = list(itertools.islice(itertools.combinations(hosts, 2), len(score["routes"])))
+        for number, (fastest, there, back) in enumerate(score["routes"]):
             cap = self.link(zone, f"cap{number}", fastest, shared=False)
-            along = [self.simgrid.LinkInRoute(link) for link in (cap, *(links[i] for i in route))]
-            zone.add_route(*pair, along, False)
-            ends.append(pair)
+            for pair, first, way in ((ends[number], cap, there), (ends[number][::-1], endless, back)):
+                along = [self.simgrid.LinkInRoute(link) for link in (first, *(links[i] for i in way))]
+                zone.add_route(*pair, along, False)
         return ends
 
     def link(self, zone: Any, name: str, capacity: float, shared: bool) -> Any:
@@ -202,7 +207,7 @@ def _precision(score: dict[str, Any]) -> float:
         arguments[1] for steps in score["steps"] for word, *arguments in steps if word == "spend"
     ]
     times += [latency for latency, *_ in score["messages"]]
-    fastest = [rate for rate, _ in score["routes"]]
+    fastest = [rate for rate, *_ in score["routes"]]
     times += [size / fastest[route] for _, size, route, _ in score["messages"] if route >= 0]
     shortest: float = min((time for time in times if time > 0), default=1.0)
     return min(1e-9, 1e-10 * shortest)

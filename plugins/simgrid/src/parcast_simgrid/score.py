@@ -24,8 +24,12 @@ Step = tuple[Any, ...]
 #: Latency, bytes, the number of a route, and whether it leaves before its receive is posted.
 Sent = tuple[float, float, int, bool]
 
-#: Bytes a second that a message flows at most, and the links that it passes.
-Route = tuple[float, list[int]]
+#: Bytes a second that a message flows at most, the links that it passes, and those of the way back
+#: where messages are acknowledged.
+Route = tuple[float, list[int], list[int]]
+
+#: Of each byte, as much SimGrid has on the way back (``network/crosstraffic``).
+CROSS_TRAFFIC = 0.05
 
 
 @attrs.frozen(kw_only=True)
@@ -41,6 +45,7 @@ class Score:
     routes: list[Route]
     capacity: list[float]  #: of each link
     shared: list[bool]
+    acknowledged: bool  #: messages take up links of the way back
 
 
 def score(unrolled: Unrolled, costs: Costs) -> Score:
@@ -76,11 +81,12 @@ def score(unrolled: Unrolled, costs: Costs) -> Score:
         routes=routes,
         capacity=[] if wiring is None else wiring.capacity.tolist(),
         shared=[] if wiring is None else wiring.shared.tolist(),
+        acknowledged=bool(costs.acknowledgements),
     )
 
 
 def check_contention(costs: Costs) -> None:
-    """Refuse messages that are served one after another.
+    """Refuse messages that are served one after another, or acknowledged otherwise than here.
 
     Raises
     ------
@@ -91,6 +97,11 @@ def check_contention(costs: Costs) -> None:
         raise UnsupportedError(
             f"network.contention = {costs.contention!r} serves messages one after another, which "
             "SimGrid does not; state 'fair' or 'none'"
+        )
+    if costs.acknowledgements not in (0.0, CROSS_TRAFFIC):
+        raise UnsupportedError(
+            f"network.acknowledgements = {float(costs.acknowledgements):g}, and SimGrid has "
+            f"{CROSS_TRAFFIC:g} or none; state one of these"
         )
 
 
@@ -214,10 +225,11 @@ class _Writer:
         )
         flowing = alone > 0
         if costs.contention == "fair":
-            links = costs.wiring().routes(sources, targets)
+            links, weights = costs.wiring().loads(sources, targets)
             flowing &= (links >= 0).any(axis=1)
         else:
-            links, flowing = np.zeros((len(size), 0), np.int32), flowing & False
+            links, weights = np.zeros((len(size), 0), np.int32), np.ones(0)
+            flowing &= False
         latency = np.where(flowing, latency, latency + alone)
         numbers: dict[tuple[float, ...], int] = {}
         messages: list[Sent] = []
@@ -229,7 +241,13 @@ class _Writer:
                 key = (float(f"{wire[index] / alone[index]:.13g}"), *links[index].tolist())
                 route = numbers.setdefault(key, len(numbers))
             messages.append((float(latency[index]), float(wire[index]), route, bool(early[index])))
+        hops = int((weights == 1).sum())  # the columns behind these are of the way back
         routes = [
-            (float(fastest), [int(link) for link in row if link >= 0]) for fastest, *row in numbers
+            (float(fastest), _passed(row[:hops]), _passed(row[hops:]))
+            for fastest, *row in numbers
         ]
         return messages, routes
+
+
+def _passed(row: list[float]) -> list[int]:
+    return [int(link) for link in row if link >= 0]

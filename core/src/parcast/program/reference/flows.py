@@ -17,7 +17,7 @@ from parcast.program.reference.instants import end_of_instant
 class Flow:
     """Bytes on their way over all links of a route at once."""
 
-    links: Sequence[int]
+    links: Mapping[int, Any]  #: what it takes of each for each byte of its own
     fastest: Any  #: bytes a second that it takes at most; None: whatever its links give
     remaining: Any  #: bytes
     done: Callable[[Any], None]  #: hears when the last byte is through
@@ -35,12 +35,15 @@ class Flows:
         self._waiting: list[tuple[Any, Flow]] = []
         self._now: Any = 0
 
-    def links(self, source: int, target: int) -> list[int]:
-        """Return the links of a route that messages share."""
-        if self._wiring is None:
-            return []
-        route = self._wiring.routes(np.array([source]), np.array([target]))[0].tolist()
-        return [link for link in route if link != NO_LINK and self._shared[link]]
+    def links(self, source: int, target: int) -> dict[int, Any]:
+        """Return what a message takes of each link that messages share, for each of its bytes."""
+        taken: dict[int, Any] = {}
+        if self._wiring is not None:
+            links, weights = self._wiring.loads(np.array([source]), np.array([target]))
+            for link, weight in zip(links[0].tolist(), weights.tolist(), strict=True):
+                if link != NO_LINK and self._shared[link]:
+                    taken[link] = taken.get(link, 0) + weight
+        return taken
 
     def begin(self, flow: Flow, at: Any) -> None:
         """Let a flow begin at a time that has not passed."""
@@ -80,7 +83,9 @@ class Flows:
             flow.rate = rate
 
 
-def max_min(flows: Sequence[tuple[Sequence[int], Any]], capacity: Mapping[int, Any]) -> list[Any]:
+def max_min(
+    flows: Sequence[tuple[Mapping[int, Any], Any]], capacity: Mapping[int, Any]
+) -> list[Any]:
     """Return the max-min fair rate of each flow, by progressive filling.
 
     All rates grow together until a link is full or a flow as fast as it can be; those flows keep
@@ -89,7 +94,7 @@ def max_min(flows: Sequence[tuple[Sequence[int], Any]], capacity: Mapping[int, A
     Parameters
     ----------
     flows
-        The links of each, and its fastest rate or None.
+        Of each what it takes of its links, for each byte of its own; and its fastest rate or None.
     capacity
         Of each link that they pass.
     """
@@ -97,11 +102,11 @@ def max_min(flows: Sequence[tuple[Sequence[int], Any]], capacity: Mapping[int, A
     left = dict(capacity)
     growing = set(range(len(flows)))
     while growing:
-        count = dict.fromkeys(left, 0)
+        taken = dict.fromkeys(left, 0)
         for index in growing:
-            for link in flows[index][0]:
-                count[link] += 1
-        levels = {link: left[link] / count[link] for link in left if count[link]}
+            for link, weight in flows[index][0].items():
+                taken[link] += weight
+        levels = {link: left[link] / taken[link] for link in left if taken[link]}
         limits = [flows[index][1] for index in growing if flows[index][1] is not None]
         level = min([*levels.values(), *limits])
         full = {link for link, share in levels.items() if share == level}
@@ -112,7 +117,7 @@ def max_min(flows: Sequence[tuple[Sequence[int], Any]], capacity: Mapping[int, A
         }
         for index in stopped:
             rates[index] = level
-            for link in flows[index][0]:
-                left[link] -= level
+            for link, weight in flows[index][0].items():
+                left[link] -= level * weight
         growing -= stopped
     return rates

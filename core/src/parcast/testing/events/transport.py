@@ -61,7 +61,8 @@ class Transport:
             for link in self._streams.route(letter.source, letter.target):
                 if link < len(self._costs.fabric.latency):
                     latency += self._costs.fabric.latency[link] * (factors[-1] if factors else 1)
-                per_byte = max(per_byte, 1 / wiring.capacity[link])
+            for link, weight in self._streams.crossed(letter.source, letter.target).items():
+                per_byte = max(per_byte, weight / wiring.capacity[link])
         return latency, size * per_byte
 
     def _prices(self, letter: Letter) -> tuple[float, float, float]:
@@ -87,7 +88,7 @@ class Transport:
         if letter.size == SIGNAL or not size or not (per_byte or route):
             self._land(letter, time)
             return
-        self._streams.add(letter, size, per_byte, route, time)
+        self._streams.add(letter, size, per_byte, time)
         self._look()
 
     def _look(self) -> None:

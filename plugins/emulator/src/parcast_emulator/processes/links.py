@@ -12,7 +12,6 @@ import numpy as np
 from parcast.model import Wiring
 from parcast.plugins import Kernel, compile_kernel
 from parcast.program.reference import end_of_instant
-from parcast_emulator.engines.ranks.arrays import front_packed
 from parcast_emulator.processes.clock import CHANGE, Clock, Key
 from parcast_network.sharing.compiled import SOURCES, new_state, register
 from parcast_network.sharing.growing import with_room
@@ -44,25 +43,28 @@ class SharedLinks:
 
     def __init__(self, clock: Clock, wiring: Wiring) -> None:
         self._clock, self._wiring = clock, wiring
-        self._routes: dict[tuple[int, int], Any] = {}
+        self._routes: dict[tuple[int, int], tuple[Any, Any]] = {}
         self._room = _ROOM
         self._hops = 1
         self._network = new_state(wiring.capacity, wiring.shared, flows=_ROOM, hops=1)
         self._free = list(range(_ROOM))
-        self._latent: dict[int, tuple[Any, float, float]] = {}
+        self._latent: dict[int, tuple[tuple[Any, Any], float, float]] = {}
         self._carried: dict[int, tuple[Key, Callable[[], Any]]] = {}
         self._changed = 0.0  #: when rates changed last
         self._looks = 0
 
-    def route(self, source: int, target: int) -> Any:
-        """Return the links between two ranks, filled up with numbers below 0."""
+    def route(self, source: int, target: int) -> tuple[Any, Any]:
+        """Return the links that messages between two ranks take up, and their weights."""
         if (source, target) not in self._routes:
-            row = self._wiring.routes(np.array([source]), np.array([target]))
-            self._routes[source, target] = front_packed(row)[0].astype(np.int64)
+            (row,), weights = self._wiring.loads(np.array([source]), np.array([target]))
+            passed = row >= 0
+            self._routes[source, target] = (
+                row[passed].astype(np.int64), weights[passed].astype(float)
+            )  # fmt: skip
         return self._routes[source, target]
 
     def send(
-        self, message: tuple[Any, float, float], latency: float, key: Key,
+        self, message: tuple[tuple[Any, Any], float, float], latency: float, key: Key,
         arrived: Callable[[], Any],
     ) -> None:  # fmt: skip
         """Let a message go now, whose bytes flow after its latency.
@@ -70,7 +72,7 @@ class SharedLinks:
         Parameters
         ----------
         message
-            Its route, its bytes, and the seconds that they take alone.
+            Its route, as `route` has it, its bytes, and the seconds that they take alone.
         latency
             Seconds.
         key
@@ -78,7 +80,7 @@ class SharedLinks:
         arrived
             Called when the last byte is through.
         """
-        hops = len(message[0])
+        hops = len(message[0][0])
         if not self._free or hops > self._hops:
             self._make_room(max(hops, self._hops))
         flow = self._free.pop()
@@ -110,7 +112,7 @@ class SharedLinks:
         for flow in self._due(now):
             if flow in self._latent:
                 route, size, seconds = self._latent.pop(flow)
-                _START.form(1)(self._network, flow, now, route, size / seconds, size)
+                _START.form(1)(self._network, flow, now, *route, size / seconds, size)
             else:
                 _END.form(1)(self._network, flow)
                 self._free.append(flow)

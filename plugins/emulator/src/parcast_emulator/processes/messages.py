@@ -172,7 +172,7 @@ class Post:
         """Let a message flow over the links that it shares, if there are any."""
         source, target, clock = message.source, message.target, self.clock
         route, arrive = links.route(source, target), partial(self._arrive, message)
-        if seconds and route[0] >= 0:
+        if seconds and len(route[0]):
             size = float(self.costs.on_wire(source, target, message.size))
             links.send((route, size, seconds), latency, (*key, message.number), arrive)
         else:

@@ -78,7 +78,7 @@ def new_state(
         link=Links(
             capacity=bytes_a_second, limits=limits, caps=real(links), count=whole(links),
             first=number(links), tight=flag(links), touched=flag(links), left=real(links),
-            growing=whole(links), fixed=whole(links), least=real(links),
+            growing=whole(links), weight=real(links), fixed=whole(links), least=real(links),
             fastest=real(links), level=real(links), mark=whole(links),
         ),
         flow=Flows(
@@ -86,7 +86,7 @@ def new_state(
             rate=real(flows), end=real(flows), bound=whole(flows), place=whole(flows, NONE),
             fair=real(flows), mark=whole(flows), fresh=whole(flows),
         ),
-        route=number(places), after=number(places), before=number(places), ends=whole(flows),
+        route=number(places), weight=real(places), after=number(places), before=number(places), ends=whole(flows),
         touched=whole(links), started=whole(flows), region=whole(flows), frontier=whole(links),
         keys=real(links), heap=whole(links), counters=counters,
     )  # fmt: skip
@@ -108,6 +108,7 @@ def finish_times(
     sizes: ArrayLike,
     starts: ArrayLike,
     *,
+    weights: ArrayLike = 1.0,
     shared: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """Return when each flow ends.
@@ -120,6 +121,8 @@ def finish_times(
         The links of each flow, filled up with -1.
     caps, sizes, starts : (n,)
         What each flow takes at most in bytes a second, its bytes, and when it starts in seconds.
+    weights : (hops,)
+        The bytes on the first, second, ... link of a route for each byte of a flow.
     shared
         Of each link, whether its flows share the capacity; otherwise each may have all of it.
     """
@@ -129,5 +132,6 @@ def finish_times(
     times = np.empty(len(size))
     order = np.argsort(since, kind="stable")
     run = _RUN.form(links.size)
-    run(state, SAME_INSTANT, order, links, np.ascontiguousarray(cap), size, since, times)
+    taken = np.broadcast_to(np.asarray(weights, float), links.shape[1:]).copy()
+    run(state, SAME_INSTANT, order, links, taken, np.ascontiguousarray(cap), size, since, times)
     return times

@@ -28,6 +28,7 @@ def with_room(state: State, *, flows: int, hops: int = 1) -> State:
     larger.link.first[:] = moved(state.link.first)
     for values, before in (
         (larger.route, state.route),
+        (larger.weight, state.weight),
         (larger.after, moved(state.after)),
         (larger.before, moved(state.before)),
     ):

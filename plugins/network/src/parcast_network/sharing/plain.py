@@ -9,7 +9,10 @@ from parcast.program.reference import end_of_instant
 
 
 def rates(
-    capacity: Sequence[Any], routes: Mapping[int, Sequence[int]], caps: Sequence[Any]
+    capacity: Sequence[Any],
+    routes: Mapping[int, Sequence[int]],
+    caps: Sequence[Any],
+    weights: Sequence[Any] | None = None,
 ) -> dict[int, Any]:
     """Return the max-min fair rate of each flow.
 
@@ -25,21 +28,25 @@ def rates(
         The links of each flow, by the flow's number.
     caps
         What each flow takes at most, bytes a second.
+    weights
+        What a flow takes of the first, second, ... link of its route for each byte; 1 of all where
+        not stated.
     """
     left, growing, fair = list(capacity), dict(routes), {}
+    taken = weights or [1] * max(map(len, growing.values()), default=0)
     while growing:
-        number = dict.fromkeys((link for route in growing.values() for link in route), 0)
+        load = dict.fromkeys((link for route in growing.values() for link in route), 0)
         for route in growing.values():
-            for link in route:
-                number[link] += 1
-        share = {link: left[link] / count for link, count in number.items()}
+            for link, weight in zip(route, taken, strict=False):
+                load[link] += weight
+        share = {link: left[link] / whole for link, whole in load.items()}
         level = min([*share.values(), *(caps[flow] for flow in growing)])
         for flow, route in list(growing.items()):
             if caps[flow] == level or any(share[link] == level for link in route):
                 fair[flow] = level
                 del growing[flow]
-                for link in route:
-                    left[link] -= level
+                for link, weight in zip(route, taken, strict=False):
+                    left[link] -= level * weight
     return fair
 
 
@@ -49,6 +56,7 @@ def finish_times(
     caps: Sequence[Any],
     sizes: Sequence[Any],
     starts: Sequence[Any],
+    weights: Sequence[Any] | None = None,
 ) -> list[Any]:
     """Return when each flow ends.
 
@@ -58,13 +66,15 @@ def finish_times(
         Of each link, bytes a second.
     routes, caps, sizes, starts
         Of each flow its links, what it takes at most, its bytes, and when it starts.
+    weights
+        As of `rates`.
     """
     ends: list[Any] = [None] * len(sizes)
     waiting = sorted(range(len(sizes)), key=starts.__getitem__, reverse=True)
     left: dict[int, Any] = {}
     now: Any = None
     while waiting or left:
-        fair = rates(capacity, {flow: routes[flow] for flow in left}, caps)
+        fair = rates(capacity, {flow: routes[flow] for flow in left}, caps, weights)
         next_ends = {flow: now + size / fair[flow] for flow, size in left.items()}
         first = min([*next_ends.values(), *(starts[flow] for flow in waiting[-1:])])
         left = {flow: size - fair[flow] * (first - now) for flow, size in left.items()}

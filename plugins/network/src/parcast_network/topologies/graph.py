@@ -57,7 +57,8 @@ class Wiring:
         lost = np.flatnonzero(self.distances(0) < 0)
         if len(lost):
             raise FileError(
-                f"the graph is in two pieces: no cable leads from node0 to {self.names[lost[0]]}"
+                "the graph of the topology is in two pieces: no cable leads from node0 to "
+                f"{self.names[lost[0]]}; add one between the pieces"
             )
 
     def distances(self, goal: int) -> NDArray[np.int32]:

@@ -37,7 +37,8 @@ def begin(message: int, at: float, messages: Any, carried: Any, network: Any) ->
     carried.message[flow] = message
     size = messages.bytes[message]
     cap = size / messages.transfer[message]
-    start(network, flow, at, messages.routes[messages.route[message]], cap, size)
+    route = messages.routes[messages.route[message]]
+    start(network, flow, at, route, messages.weights, cap, size)
 
 
 @step

@@ -47,6 +47,7 @@ class Messages(NamedTuple):
     bytes: Any  #: that flow
     route: Any  #: row of ``routes``, or `NONE`
     routes: Any  #: links, rows filled up with numbers below 0
+    weights: Any  #: of each column of ``routes``: bytes on its links for each byte that flows
 
 
 class Noise(NamedTuple):

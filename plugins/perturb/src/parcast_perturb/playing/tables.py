@@ -102,14 +102,12 @@ def _messages(costs: Costs, source: Ints, target: Ints, size: Any, late: Any) ->
 
     transfer = of_each(costs.transfer(source, target, size) if count else 0.0)
     leaves, enters = (costs.placement.node[ranks].astype(np.int64) for ranks in (source, target))
-    route, routes = np.full(count, NONE, np.int64), np.empty((0, 1), np.int32)
+    route, routes, weights = np.full(count, NONE, np.int64), np.empty((0, 1), np.int32), np.ones(1)
     if costs.contention == "fair" and count:
         ranks = len(costs.placement.node)
         pairs, which = np.unique(source * ranks + target, return_inverse=True)
-        routes = costs.wiring().routes(*np.divmod(pairs, ranks))
+        routes, weights = costs.wiring().loads(*np.divmod(pairs, ranks))
         passes: Any = (routes >= 0).any(axis=1)
-        front = np.argsort(routes < 0, axis=1, kind="stable")
-        routes = np.ascontiguousarray(np.take_along_axis(routes, front, axis=1))
         route = which.reshape(-1)
         leaves = np.where(passes[route] & (transfer > 0), leaves, NONE)
     elif costs.contention == "none":
@@ -128,4 +126,5 @@ def _messages(costs: Costs, source: Ints, target: Ints, size: Any, late: Any) ->
         bytes=of_each(costs.on_wire(source, target, size)),
         route=route,
         routes=routes,
+        weights=weights.astype(float),
     )

@@ -134,6 +134,8 @@ OUT, WAITING = -1, -2
     SECOND,  # by transition, the second parameter of its law
     OPERAND,  # by operation of an expression
     TABLE,  # of empirical and hyperexponential laws, and delays that are given
+    MEMBER_WEIGHT,  # by entry of ``MEMBER``: what it takes for each unit of its rate
+    ON_WEIGHT,  # by entry of ``ON``, likewise
     # columns of ``f`` that a run changes
     LAST,  # by transition, when it fired last
     LEFT,  # by transition, work kept by age; -1: none
@@ -144,9 +146,10 @@ OUT, WAITING = -1, -2
     RATE,  # by place or load, its fair rate
     RATE_BEFORE,  # and what it was before rates were found anew
     LEFT_ON,  # by link, what it has left to give
+    TAKEN,  # by link, what those take that have no rate yet, for each unit of it
     KEY,  # of what stands in ``HEAP``
     TRACE_TIME,  # when the transitions of ``TRACE`` fired
-) = range(25, 96)
+) = range(25, 99)
 
 #: How many entries ``m`` has before its first column.
 HEADER = TRACE_TIME + 1

@@ -16,7 +16,7 @@ from parcast_petri.kernel.timers import invalidate, note_stale
 def share(m: Any, f: Any) -> None:
     """Give the members of stale links their rates, 1 at most, by progressive filling.
 
-    The link that has least for each of its members gives them that, link after link (Bertsekas &
+    The link that has least for each of its members, counted by their weights, gives them that, link after link (Bertsekas &
     Gallager, Data Networks, 1992, section 6.5.2).
     """
     reach(m, f)
@@ -29,7 +29,7 @@ def share(m: Any, f: Any) -> None:
         while at < active:
             link = m[links + at]
             number = m[m[k.OPEN] + link]
-            share = zero + 1 if number == 0 else f[m[k.LEFT_ON] + link] / number
+            share = zero + 1 if number == 0 else f[m[k.LEFT_ON] + link] / f[m[k.TAKEN] + link]
             if share >= 1:  # and it will never be less
                 active -= 1
                 m[links + at], m[links + active] = m[links + active], link
@@ -40,8 +40,8 @@ def share(m: Any, f: Any) -> None:
             break
         for at in range(active):
             link = m[links + at]
-            number = m[m[k.OPEN] + link]
-            if number > 0 and f[m[k.LEFT_ON] + link] / number <= least:
+            left, taken = f[m[k.LEFT_ON] + link], f[m[k.TAKEN] + link]
+            if m[m[k.OPEN] + link] > 0 and left / taken <= least:
                 fill(m, f, link, max(least, zero))
     for at in range(count):
         close_link(m, f, m[links + at])
@@ -74,23 +74,25 @@ def reach(m: Any, f: Any) -> None:
 
 def may_be_full(m: Any, f: Any, link: int) -> bool:
     """Tell whether a link has less than all of its members can use."""
-    total = 0
+    total = f[k.CLOCK] * 0
     for i in range(m[m[k.MEMBER_AT] + link], m[m[k.MEMBER_AT] + link + 1]):
-        total += m[m[k.MARKING] + m[m[k.MEMBER] + i]]
+        total += m[m[k.MARKING] + m[m[k.MEMBER] + i]] * f[m[k.MEMBER_WEIGHT] + i]
     return evaluate(m, f, m[k.TRANSITIONS] + m[k.POOLS] + link) < total  # type: ignore[no-any-return]
 
 
 def open_link(m: Any, f: Any, link: int) -> None:
     """Take the rates of a link's members away."""
     f[m[k.LEFT_ON] + link] = evaluate(m, f, m[k.TRANSITIONS] + m[k.POOLS] + link)
-    one, total = f[k.CLOCK] * 0 + 1, 0
+    one, taken, total = f[k.CLOCK] * 0 + 1, f[k.CLOCK] * 0, 0
     for i in range(m[m[k.MEMBER_AT] + link], m[m[k.MEMBER_AT] + link + 1]):
         member = m[m[k.MEMBER] + i]
         number = m[m[k.MARKING] + member]
         if number > 0:
             total += number
+            taken += number * f[m[k.MEMBER_WEIGHT] + i]
             f[m[k.RATE] + member] = one
     m[m[k.OPEN] + link] = total
+    f[m[k.TAKEN] + link] = taken
 
 
 def fill(m: Any, f: Any, full: int, rate: Any) -> None:
@@ -103,7 +105,9 @@ def fill(m: Any, f: Any, full: int, rate: Any) -> None:
         f[m[k.RATE] + member] = rate
         for j in range(m[m[k.ON_AT] + member], m[m[k.ON_AT] + member + 1]):
             link = m[m[k.ON] + j]
-            f[m[k.LEFT_ON] + link] -= number * rate
+            weighed = number * f[m[k.ON_WEIGHT] + j]
+            f[m[k.LEFT_ON] + link] -= weighed * rate
+            f[m[k.TAKEN] + link] -= weighed
             m[m[k.OPEN] + link] -= number
 
 

@@ -162,7 +162,7 @@ class Arrays:
         base = np.cumsum([0, *sizes])
         zeros = dict.fromkeys((k.DEGREE, k.ACTIVE, k.FIRED, k.LAST), transitions)
         zeros |= dict.fromkeys((k.DIRTY, k.DIRTY_LIST, k.VIRTUAL, k.UPDATED, k.SPEED), pools)
-        links = (k.OPEN, k.STALE, k.STALE_LIST, k.LEFT_ON)
+        links = (k.OPEN, k.STALE, k.STALE_LIST, k.LEFT_ON, k.TAKEN)
         zeros |= dict.fromkeys(links, self.options[k.LINKS])
         zeros |= dict.fromkeys((k.RATE, k.RATE_BEFORE), len(self.marking))
         zeros |= dict.fromkeys((k.PENDING, k.PENDING_LIST), items)

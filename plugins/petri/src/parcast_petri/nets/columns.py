@@ -200,19 +200,21 @@ def link_columns(links: Sequence[Link], places: Mapping[str, int], counted: int)
         How many places and loads there are.
     """
     members = {at: [places[name] for name in link.loads] for at, link in enumerate(links)}
-    on: dict[int, list[int]] = defaultdict(list)
+    on: dict[int, dict[int, float]] = defaultdict(dict)
     watched: dict[int, list[int]] = defaultdict(list)
     for at, positions in members.items():
-        for place in dict.fromkeys(positions):
-            on[place].append(at)
+        for place, weight in zip(positions, links[at].weights, strict=True):
+            on[place][at] = weight
         capacity = (places[name] for name in names_in(links[at].capacity.expr))
         for place in dict.fromkeys((*positions, *capacity)):
             watched[place].append(at)
     return {
         k.MEMBER_AT: starts(members, len(members)),
         k.MEMBER: [*chain.from_iterable(members.values())],
+        k.MEMBER_WEIGHT: [*chain.from_iterable(link.weights for link in links)],
         k.ON_AT: starts(on, counted),
         k.ON: [link for place in sorted(on) for link in on[place]],
+        k.ON_WEIGHT: [weight for place in sorted(on) for weight in on[place].values()],
         k.WATCHED_AT: starts(watched, counted),
         k.WATCHED: [link for place in sorted(watched) for link in watched[place]],
     }

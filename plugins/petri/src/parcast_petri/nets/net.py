@@ -121,6 +121,10 @@ class Link:
 
     capacity: Tokens
     loads: tuple[str, ...]
+    #: what a member of each takes of the link for each unit of its rate; 1 where not stated
+    weights: tuple[float, ...] = attrs.field(
+        default=attrs.Factory(lambda self: (1,) * len(self.loads), takes_self=True)
+    )
 
 
 def _marked(initial: Mapping[str, int]) -> dict[str, int]:

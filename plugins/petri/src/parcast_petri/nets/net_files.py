@@ -88,11 +88,18 @@ def _same(value: object) -> float:
 
 
 def _link(data: object, where: str) -> Link:
-    table = _table(data, where, frozenset({"capacity", "loads"}))
+    table = _table(data, where, frozenset({"capacity", "loads", "weights"}))
     loads = table.get("loads")
     if not isinstance(loads, list) or not all(isinstance(name, str) for name in loads):
         raise FileError(f"{where}: loads must be a list of names")
-    return Link(Tokens.read(str(table.get("capacity", 1))), tuple(loads))
+    weights = table.get("weights", [1] * len(loads))
+    if not isinstance(weights, list) or len(weights) != len(loads) or not all(map(_is_part, weights)):
+        raise FileError(f"{where}: weights must be a list of numbers above 0, one for each load")
+    return Link(Tokens.read(str(table.get("capacity", 1))), tuple(loads), tuple(weights))
+
+
+def _is_part(value: object) -> bool:
+    return isinstance(value, int | float | Fraction) and not isinstance(value, bool) and value > 0
 
 
 def _table(data: object, where: str, keys: frozenset[str]) -> Mapping[str, Any]:
@@ -196,9 +203,14 @@ def number(value: object, where: str) -> Fraction | Tokens:
         raise FileError(f"{where} {error}") from None
 
 
+def _link_data(link: Link) -> dict[str, Any]:
+    weights = {} if set(link.weights) <= {1} else {"weights": [*map(float, link.weights)]}
+    return {"capacity": link.capacity.text, "loads": list(link.loads), **weights}
+
+
 def net_data(net: Net) -> dict[str, Any]:
     """Return a net as `net_of` reads it, every number exact."""
-    links = [{"capacity": link.capacity.text, "loads": list(link.loads)} for link in net.links]
+    links = [_link_data(link) for link in net.links]
     return {
         **({"links": links} if links else {}),
         **({"same": net.same} if net.same else {}),

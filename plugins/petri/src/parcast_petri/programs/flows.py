@@ -7,6 +7,7 @@ much capacity as its messages can use.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 import attrs
@@ -39,9 +40,9 @@ class Flows:
         per_byte = np.asarray(costs.transfer_per_byte(src, dst, size), float)
         flowing = costs.on_wire(src, dst, size) * per_byte > 0
         number, work = np.full(len(src), ALONE), np.zeros(len(src))
-        routes = np.zeros((len(src), 0), np.int32)
+        routes, weights = np.zeros((len(src), 0), np.int32), np.ones(0)
         if np.any(flowing):
-            routes = _routes(costs.wiring(), src, dst, per_byte, flowing)
+            routes, weights = _routes(costs.wiring(), src, dst, per_byte, flowing)
             flowing &= np.any(routes >= 0, axis=1)
         if not np.any(flowing):
             return cls(number, work, ())
@@ -49,7 +50,7 @@ class Flows:
         first, number[flowing] = _classes(routes[flowing], per_byte[flowing])
         work[flowing] = (costs.on_wire(src, dst, size) * fastest)[flowing]
         of_classes = routes[flowing][first], per_byte[flowing][first]
-        return cls(number, work, _links(costs.wiring(), *of_classes, float(fastest)))
+        return cls(number, work, _links(costs.wiring(), *of_classes, weights, float(fastest)))
 
 
 def class_load(number: int) -> str:
@@ -58,19 +59,22 @@ def class_load(number: int) -> str:
 
 
 def _routes(wiring: Wiring, src: Any, dst: Any, per_byte: Any, flowing: Any) -> Any:
-    """Return the links of each message that may be full, in rows filled up with -1."""
+    """Return the links of each message that may be full, filled up with -1, and columns' weights."""
     size = len(wiring.nodes)
     pairs, row = np.unique(np.asarray(src, np.int64) * size + dst, return_inverse=True)
-    routes = wiring.routes(*np.divmod(pairs, size))
+    routes, weights = wiring.loads(*np.divmod(pairs, size))
     demand = np.bincount(row.ravel(), np.where(flowing, 1 / np.where(flowing, per_byte, 1), 0))
     passes = routes >= 0
     most = np.bincount(
         routes[passes],
-        np.broadcast_to(demand[:, None], routes.shape)[passes],
+        (demand[:, None] * weights.astype(float))[passes],
         minlength=len(wiring.capacity),
     )
     full = wiring.shared & (most > wiring.capacity * (1 + _ROUNDED))
-    return np.sort(np.where(passes & full[routes], routes, -1), axis=1)[row.ravel()]
+    routes = np.where(passes & full[routes], routes, -1)
+    for weight in np.unique(weights):  # what passes the same links in another order is of one class
+        routes[:, weights == weight] = np.sort(routes[:, weights == weight], axis=1)
+    return routes[row.ravel()], weights.astype(float)
 
 
 def _classes(routes: Any, per_byte: Any) -> tuple[Any, Any]:
@@ -78,15 +82,20 @@ def _classes(routes: Any, per_byte: Any) -> tuple[Any, Any]:
     return distinct_rows((*routes.T, per_byte))
 
 
-def _links(wiring: Wiring, routes: Any, per_byte: Any, fastest: float) -> tuple[Link, ...]:
+def _links(
+    wiring: Wiring, routes: Any, per_byte: Any, weights: Any, fastest: float
+) -> tuple[Link, ...]:
     """Return the links of classes, given the route of each and its seconds for a byte."""
-    loads: dict[int, list[str]] = {}
+    loads: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for number, route in enumerate(routes.tolist()):
-        for link in route:
+        for link, weight in zip(route, weights.tolist(), strict=True):
             if link >= 0:
-                loads.setdefault(link, []).append(class_load(number))
+                loads[link][class_load(number)] += weight
     relative = (fastest / (1 / wiring.capacity)).tolist()
-    links = [Link(Tokens.read(repr(relative[link])), tuple(loads[link])) for link in sorted(loads)]
+    links = [
+        Link(Tokens.read(repr(relative[link])), tuple(loads[link]), tuple(loads[link].values()))
+        for link in sorted(loads)
+    ]
     for number, slower in enumerate((fastest / per_byte).tolist()):
         if slower < 1:
             links.append(

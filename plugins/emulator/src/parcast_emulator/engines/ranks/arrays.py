@@ -54,6 +54,7 @@ class Program(NamedTuple):
     route: NDArray[np.int32]  #: of each message, its row in ``routes``, where links are shared
     routes: NDArray[np.int32]  #: places in ``links``, in rows filled up with `NO_LINK`
     links: NDArray[np.int32]  #: those that some message passes
+    weights: Floats  #: of each column of ``routes``: bytes on its links for each byte that flows
     flowing: Floats  #: of each message: the bytes that flow over its route
 
 
@@ -197,30 +198,23 @@ def _messages(columns: Columns, rank: Any, costs: Costs) -> _Messages | None:
 
 def _routes(
     columns: Columns, messages: _Messages | None, costs: Costs, wiring: Any
-) -> tuple[Any, Any, Any, Any]:
-    """Return the row of each message's route, the routes and their links, and the bytes on them.
+) -> tuple[Any, Any, Any, Any, Any]:
+    """Return the row of each message's route, routes, their links and weights, and what flows.
 
     A message that passes no link that it shares has no row.
     """
     if wiring is None or messages is None:
         none = np.empty(0, np.int32)
-        return none, np.empty((0, 1), np.int32), none, np.empty(0)
+        return none, np.empty((0, 1), np.int32), none, np.ones(1), np.empty(0)
     at, source, target, size, kind, _ = messages
-    routes = wiring.routes(*messages.examples()[:2])
+    routes, weights = wiring.loads(*messages.examples()[:2])
     route, flowing = np.full(len(columns.op), NONE, np.int32), np.zeros(len(columns.op))
     row = np.where(np.any(routes >= 0, axis=1), np.arange(len(routes)), NONE)
     route[at] = row[kind]
     flowing[at] = costs.on_wire(source, target, size)
-    packed = front_packed(routes)
-    links = np.unique(packed[packed >= 0]).astype(np.int32)
-    places = np.where(packed < 0, packed, np.searchsorted(links, packed)).astype(np.int32)
-    return route, places, links, flowing
-
-
-def front_packed(routes: Any) -> Any:
-    """Return routes whose links come before all that fills them up."""
-    order = np.argsort(routes < 0, axis=1, kind="stable")
-    return np.ascontiguousarray(np.take_along_axis(routes, order, axis=1))
+    links = np.unique(routes[routes >= 0]).astype(np.int32)
+    places = np.where(routes < 0, routes, np.searchsorted(links, routes)).astype(np.int32)
+    return route, places, links, weights.astype(float), flowing
 
 
 def _seconds(columns: Columns, rank: Any, striped: Any, costs: Costs) -> Floats:

@@ -12,9 +12,10 @@ from parcast_network.sharing.steps.layout import AT_CAP, FLOWS, LINKS, NONE, SHI
 def fill(state: Any) -> None:
     """Give the flows of the region their rates in ``flow.fair``.
 
-    The link that has least for each of its flows is full first; its flows get that, or their
-    cap where it is less. What a link has for each never falls while others are filled, so a heap
-    of links needs a new entry only when a link comes to its top.
+    The link that has least for each of its flows is full first, each counted by its weight on
+    the link; its flows get that, or their cap where it is less. What a link has for each never
+    falls while others are filled, so a heap of links needs a new entry only when a link comes to
+    its top.
     """
     link, flow = state.link, state.flow
     shift = state.counters[SHIFT]
@@ -27,18 +28,18 @@ def fill(state: Any) -> None:
         number = state.frontier[i]
         open_to(state, number, shift)
         if link.growing[number] > 0:
-            count = push(state, count, link.left[number] / link.growing[number], number)
+            count = push(state, count, link.left[number] / link.weight[number], number)
     while count > 0:
         key, number = state.keys[0], state.heap[0]
         count = pop(state, count)
         if link.growing[number] == 0:
             continue
-        share = max(link.left[number], 0.0) / link.growing[number]
+        share = max(link.left[number], 0.0) / link.weight[number]
         if share > key or (
             link.least[number] < share and stop_at_caps(state, number, share, shift)
         ):
             if link.growing[number] > 0:
-                share = max(link.left[number], 0.0) / link.growing[number]
+                share = max(link.left[number], 0.0) / link.weight[number]
                 count = push(state, count, share, number)
             continue
         link.level[number] = share
@@ -56,21 +57,23 @@ def fill(state: Any) -> None:
 
 
 def open_to(state: Any, number: int, shift: int) -> None:
-    """Set what a link has for the flows of the region, and how many these are."""
+    """Set what a link has for the flows of the region, and how many and how heavy these are."""
     link, flow, mark = state.link, state.flow, state.link.mark[number]
-    left, growing, least = link.capacity[number], 0, np.inf
+    left, growing, weight, least = link.capacity[number], 0, 0.0, np.inf
     place = link.first[number]
     while place != NONE:
         member = place >> shift
         if flow.mark[member] == mark:
             growing += 1
+            weight += state.weight[place]
             least = min(least, flow.cap[member])
         else:
-            left -= flow.rate[member]
+            left -= flow.rate[member] * state.weight[place]
         place = state.after[place]
     link.left[number], link.level[number], link.least[number] = max(left, 0.0), np.nan, least
     link.fastest[number] = 0.0
     link.growing[number], link.fixed[number] = growing, link.count[number] - growing
+    link.weight[number] = weight
 
 
 def stop_at_caps(state: Any, number: int, share: float, shift: int) -> Any:
@@ -92,7 +95,8 @@ def stop(state: Any, member: int, rate: float, shift: int) -> None:
     state.flow.fair[member] = rate
     for place in range(member << shift, (member << shift) + state.flow.hops[member]):
         number = state.route[place]
-        link.left[number] -= rate
+        link.left[number] -= rate * state.weight[place]
+        link.weight[number] -= state.weight[place]
         link.growing[number] -= 1
         link.fastest[number] = max(link.fastest[number], rate)
 

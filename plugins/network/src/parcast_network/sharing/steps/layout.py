@@ -28,13 +28,14 @@ class Links(NamedTuple):
 
     capacity: Any  #: bytes a second
     limits: Any  #: whether messages share it and it is finite, so that it can be full
-    caps: Any  #: the sum of what its flows take at most
+    caps: Any  #: the sum of what its flows take of it at most
     count: Any  #: its flows
     first: Any  #: the first place of its list of flows
     tight: Any  #: whether its flows could fill it, as of the last settling
     touched: Any  #: whether it is in ``touched`` of `State`
     left: Any  #: while a region is filled: what is left for the flows that have no rate yet
     growing: Any  #: and how many these are
+    weight: Any  #: and what they take of it together for each byte of their own
     fixed: Any  #: and how many are not of the region
     least: Any  #: what the flows of the region take at most, the least of these
     fastest: Any  #: the largest rate that one of these was given
@@ -64,6 +65,7 @@ class State(NamedTuple):
     link: Links
     flow: Flows
     route: Any  #: the link of each place
+    weight: Any  #: bytes on that link for each byte of the flow
     after: Any  #: the next place on the same link
     before: Any  #: the place before
     ends: Any  #: heap of flows, the first to end at the top

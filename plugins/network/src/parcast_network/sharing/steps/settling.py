@@ -27,7 +27,9 @@ from parcast_network.sharing.steps.layout import (
 SETTLED, FRESH, GONE = range(3)
 
 
-def start(state: Any, flow: int, now: float, links: Any, cap: float, size: float) -> None:
+def start(
+    state: Any, flow: int, now: float, links: Any, weights: Any, cap: float, size: float
+) -> None:
     """Start a flow, whose number no other flow has; it has no rate before `settle`.
 
     Parameters
@@ -39,7 +41,9 @@ def start(state: Any, flow: int, now: float, links: Any, cap: float, size: float
     now
         Seconds.
     links
-        Of its route, each once; behind a number below 0 nothing is read.
+        Of its route; numbers below 0 are none.
+    weights
+        Of each of these, the bytes on the link for each byte of the flow.
     cap
         Bytes a second that it takes at most; infinite only where a link is finite.
     size
@@ -48,12 +52,14 @@ def start(state: Any, flow: int, now: float, links: Any, cap: float, size: float
     link, flows = state.link, state.flow
     shift = state.counters[SHIFT]
     hops, least = 0, cap
-    for number in links:
+    for i in range(len(links)):
+        number = links[i]
         if number < 0:
-            break
-        least = min(least, link.capacity[number])
+            continue
+        least = min(least, link.capacity[number] / weights[i])
         if link.limits[number]:
             state.route[(flow << shift) + hops] = number
+            state.weight[(flow << shift) + hops] = weights[i]
             hops += 1
     at_once = size <= 0.0 or least == np.inf
     flows.hops[flow] = 0 if at_once else hops
@@ -72,7 +78,7 @@ def start(state: Any, flow: int, now: float, links: Any, cap: float, size: float
             state.before[following] = place
         link.first[number] = place
         link.count[number] += 1
-        link.caps[number] += least
+        link.caps[number] += least * state.weight[place]
         touch(state, number)
     if flows.fresh[flow] == SETTLED:
         state.started[state.counters[STARTED]] = flow
@@ -96,7 +102,8 @@ def end(state: Any, flow: int) -> None:
             state.before[following] = previous
         link.count[number] -= 1
         # no error of rounding outlasts the flows
-        link.caps[number] = link.caps[number] - flows.cap[flow] if link.count[number] else 0.0
+        taken = flows.cap[flow] * state.weight[place]
+        link.caps[number] = link.caps[number] - taken if link.count[number] else 0.0
         touch(state, number)
     flows.hops[flow] = 0
     if flows.fresh[flow] == FRESH:
