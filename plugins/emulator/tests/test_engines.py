@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from parcast.errors import SolveError, UnsupportedError
-from parcast.testing import seeds
+from parcast.testing import cases, seeds
 from parcast_emulator.blocks import Consumers, make_blocks
 from parcast_emulator.cluster import UNLIMITED, Hardware, make_cluster
 from parcast_emulator.engines import windows
@@ -93,11 +93,11 @@ def test_both_engines_equal_the_plain_reference_in_every_bit(dyadic):
             assert outcome.lower <= outcome.time
 
 
-def test_engines_are_equal_in_every_bit_on_a_thousand_block_lists(monkeypatch):
+def test_engines_are_equal_in_every_bit_on_random_block_lists(monkeypatch):
     """With 2 to 7 threads at every fifth."""
     random = Random(1)
     monkeypatch.setattr(windows, "_WORTH_THREADS", 0)
-    for seed in seeds(1000):
+    for seed in seeds(cases(300)):
         monkeypatch.setattr(
             windows.os, "cpu_count", lambda seed=seed: 1 if seed % 5 else 2 + seed % 6
         )

@@ -143,13 +143,13 @@ def test_the_command_names_it(tmp_path, capsys, monkeypatch):
 
 def test_noise_alone_is_called_noise(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    called = 0
-    for seed in range(40):
+    called, count = 0, cases(20)
+    for seed in range(count):
         run = straggling(seed, clocks=False, factor=0.0)
         write(run.trace, tmp_path / "t.trace")
         assert main(["perturb", "slowest", "t.trace"]) == 0
         called += "within their noise" in capsys.readouterr().out
-    assert called >= 38
+    assert called >= 0.95 * count
 
 
 @pytest.mark.parametrize("name", ["gloo-by-hand", "gloo-ddp"])
