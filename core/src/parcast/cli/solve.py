@@ -54,19 +54,53 @@ if TYPE_CHECKING:
     from parcast.comparison.over import Over
 
 
+#: What `compare` alone takes.
+Solvers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-s",
+        "--solver",
+        help="Solvers or families, by commas or repeated; every family if not given.",
+        autocompletion=complete_solvers,
+    ),
+]
+Measured = Annotated[
+    Path | None, typer.Option(help="Measured times: .csv, or Extra-P's .json or .jsonl.")
+]
+Tolerance = Annotated[
+    str | None, typer.Option(help="Exit with 1 where an error is larger, such as 10%.")
+]
+BudgetTime = Annotated[
+    str,
+    typer.Option(
+        help="Time to spend on solvers that are not named, by the costs that they state.",
+        metavar="TIME",
+    ),
+]
+Sweep = Annotated[
+    str | None,
+    typer.Option(
+        help="A number to vary evenly, and from where on it hurts: network.startup=0..10us.",
+        metavar="NAME=RANGE",
+    ),
+]
+Counted = Annotated[
+    str | None,
+    typer.Option(help="What throughput counts, such as 'cells = n * n'.", metavar="[NAME=]FORMULA"),
+]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Say what makes answers differ by more than 5 %.")
+]
+Wide = Annotated[
+    bool, typer.Option("--wide", help="Show all columns, however narrow the terminal.")
+]
+
+
 def compare(
     context: typer.Context,
     workload: Annotated[str, Workloads],
     machine: Annotated[str, Machines],
-    solver: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-s",
-            "--solver",
-            help="Solvers or families, by commas or repeated; every family if not given.",
-            autocompletion=complete_solvers,
-        ),
-    ] = None,
+    solver: Solvers = None,
     p: Processes = None,
     d: Disks = None,
     mapping: Mapping = "block",
@@ -75,39 +109,14 @@ def compare(
     over: OverSettings = None,
     seed: Seed = 0,
     assume_alike: AssumeAlike = False,
-    measured: Annotated[
-        Path | None, typer.Option(help="Measured times: .csv, or Extra-P's .json or .jsonl.")
-    ] = None,
-    tolerance: Annotated[
-        str | None, typer.Option(help="Exit with 1 where an error is larger, such as 10%.")
-    ] = None,
+    measured: Measured = None,
+    tolerance: Tolerance = None,
     uncertainty: Uncertainty = 0,
-    budget: Annotated[
-        str,
-        typer.Option(
-            help="Time to spend on solvers that are not named, by the costs that they state.",
-            metavar="TIME",
-        ),
-    ] = "20 s",
-    sweep: Annotated[
-        str | None,
-        typer.Option(
-            help="A number to vary evenly, and from where on it hurts: network.startup=0..10us.",
-            metavar="NAME=RANGE",
-        ),
-    ] = None,
-    per: Annotated[
-        str | None,
-        typer.Option(
-            help="What throughput counts, such as 'cells = n * n'.", metavar="[NAME=]FORMULA"
-        ),
-    ] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Say what makes answers differ by more than 5 %.")
-    ] = False,
-    wide: Annotated[
-        bool, typer.Option("--wide", help="Show all columns, however narrow the terminal.")
-    ] = False,
+    budget: BudgetTime = "20 s",
+    sweep: Sweep = None,
+    per: Counted = None,
+    explain: Explain = False,
+    wide: Wide = False,
     json: Json = False,
     output: Output = None,
 ) -> int:
