@@ -261,7 +261,8 @@ class _Sweep:
             message.arrival = at
             return
         done = partial(setattr, message, "arrival")
-        flow = Flow(self.flows.links(source, target), size / alone, size, done)
+        share = _plain(self.costs.share(source, target))
+        flow = Flow(self.flows.links(source, target), size / alone, size, done, share)
         self.flows.begin(flow, at)
 
     def over_bus(self, message: Message, at: float) -> None:
