@@ -62,6 +62,10 @@ FACTORS = (
 HEADER = 16
 #: Of every message, as much takes up the links back (``network/crosstraffic``).
 CROSS_TRAFFIC = 0.05
+#: Full links are shared by latencies and so many bytes on each link (``network/weight-S``).
+WEIGHT_BYTES = 8775.0
+#: Bytes a second of a cable that is none: nodes have their ports.
+ENDLESS = 1e30
 CLUSTER = '<cluster id="{id}" prefix="node" radical="{first}-{last}" suffix="" speed="{speed}Gf" '
 CLUSTER += 'bw="1.25GBps" lat="5us" router_id="router{id}"{more}/>'
 
@@ -105,12 +109,14 @@ def topology(name: str, p: int) -> dict[str, Any]:
     """Return what connects the nodes."""
     if name == "bus":
         return {"topology": {"kind": "bus", "bandwidth": 1.25e9}}
-    if name != "halves":
+    if name == "star":
         return {}
     links: list[dict[str, Any]] = [
-        {"ends": [f"node{i}", f"s{int(i >= p // 2)}"]} for i in range(p)
+        {"ends": [f"node{i}", f"s{int(i >= p // 2)}"], "bandwidth": ENDLESS} for i in range(p)
     ]
-    links.append({"ends": ["s0", "s1"], "bandwidth": 2.5e9, "duplex": "half"})
+    backbone = {"halves": (2.5e9, True), "unequal": (1e12, False)}
+    bandwidth, shared = backbone[name]
+    links.append({"ends": ["s0", "s1"], "bandwidth": bandwidth, "duplex": "half", "shared": shared})
     return {"topology": {"kind": "graph", "links": links}}
 
 
@@ -129,7 +135,9 @@ def machine(name: str, p: int, model: str = "fair") -> dict[str, Any]:
     }  # fmt: skip
     described |= topology(name, p)
     if model == "default":
-        described["network"]["acknowledgements"] = CROSS_TRAFFIC
+        described["network"] |= {
+            "acknowledgements": CROSS_TRAFFIC, "weight_bytes": WEIGHT_BYTES
+        }  # fmt: skip
     if name == "unequal":
         groups = [{"count": half, "weight": 1.0}, {"count": p - half, "weight": 2.0}]
         described["nodes"]["groups"] = groups

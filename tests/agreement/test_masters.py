@@ -98,6 +98,8 @@ def test_simgrid_plays_what_masters_send_as_the_references(contention, programs)
         made = attended(seed, contention, without=("io",), network=True, topology=topology)
         if made is None or any(pool.master is None for pool in made.unrolled.pools):
             continue
+        if made.costs.weight_bytes is not None:  # refused
+            continue
         reference = by_sweep(made.expanded, made.costs)
         played = play(score(made.expanded, made.costs), 60.0)
         near = 1e-9 * max(reference.ends)

@@ -25,6 +25,8 @@ def test_every_end_and_part_is_that_of_the_reference(contention, programs):
             without=("io",),
             topology=random_topology(seed) if seed % 3 else None,
         )
+        if program.costs.weight_bytes is not None:  # refused
+            continue
         reference = by_sweep(program.expanded, program.costs)
         played = play(score(program.expanded, program.costs), 60.0)
         near = 1e-9 * max(reference.ends)

@@ -61,7 +61,9 @@ def test_a_machine_states_it():
             "name": "star",
             "processor": {"rate": 1e9},
             "network": {
-                "startup": 1e-5, "bandwidth": 1.25e9, "contention": "fair",
+                "startup": 1e-5,
+                "bandwidth": 1.25e9,
+                "contention": "fair",
                 "acknowledgements": 0.05,
             },
         }

@@ -21,13 +21,14 @@ def test_room_for_more_flows_and_longer_routes_changes_no_time(seed):
     caps = [random.choice([0.5, 1.0, 3.0]) for _ in range(16)]
     sizes = [random.choice([1.0, 5.0, 8.0]) for _ in range(16)]
     weights = np.array([random.choice([0.25, 1.0]) for _ in range(5)])
+    shares = [random.choice([1.0, 3.0]) for _ in range(16)]
     state, times = new_state(capacity, flows=8, hops=2), np.zeros(16)
     for flow, route in enumerate(short):
-        start(state, flow, 0.0, route, weights, caps[flow], sizes[flow])
+        start(state, flow, 0.0, route, weights, shares[flow], caps[flow], sizes[flow])
     settle(state, 0.0)
     state = with_room(state, flows=16, hops=5)
     for flow, route in enumerate(long, 8):
-        start(state, flow, 0.0, route, weights, caps[flow], sizes[flow])
+        start(state, flow, 0.0, route, weights, shares[flow], caps[flow], sizes[flow])
     now = settle(state, 0.0)
     while now < np.inf:
         flow = ended(state, now)
@@ -35,5 +36,5 @@ def test_room_for_more_flows_and_longer_routes_changes_no_time(seed):
         end(state, flow)
         now = settle(state, now)
     routes = np.array([[*route, *[-1] * (5 - len(route))] for route in short + long])
-    ends = finish_times(capacity, routes, caps, sizes, np.zeros(16), weights=weights)
+    ends = finish_times(capacity, routes, caps, sizes, np.zeros(16), weights=weights, shares=shares)
     assert times == pytest.approx(ends)

@@ -53,10 +53,12 @@ def random_weights(seed, routes):
 def compare(seed):
     capacity, routes, caps, sizes, starts = random_flows(seed)
     weights = random_weights(seed, routes)
-    exact = plain.finish_times(capacity, routes, caps, sizes, starts, weights)
+    draw = random.Random(seed)
+    shares = [Fraction(draw.choice([1, 1, 3])) for _ in routes]
+    exact = plain.finish_times(capacity, routes, caps, sizes, starts, weights, shares)
     times = compiled.finish_times(
         floats(capacity), table(routes), floats(caps), floats(sizes), floats(starts),
-        weights=floats(weights),
+        weights=floats(weights), shares=floats(shares),
     )  # fmt: skip
     np.testing.assert_allclose(times, floats(exact), rtol=1e-12, atol=0, err_msg=str(seed))
 
@@ -113,8 +115,9 @@ def random_run(seed):
                 flow = free.pop()
                 route = draw.sample(range(links), draw.randint(1, min(links, 4)))
                 cap = draw.choice([np.inf, draw.random(), 1.0])
-                running_flows[flow] = (route, cap)
-                start(state, flow, now, np.array(route), weights, cap, 1e6)
+                share = draw.choice([1.0, 1.0, 3.0])
+                running_flows[flow] = (route, cap, share)
+                start(state, flow, now, np.array(route), weights, share, cap, 1e6)
         settle(state, now)
         yield capacity, weights, state, running_flows
 
@@ -124,16 +127,16 @@ def random_run(seed):
 def test_each_flow_is_at_its_cap_or_has_a_full_link_on_which_none_is_faster(seed):
     for capacity, weights, state, flows in random_run(seed):
         load, fastest = np.zeros(len(capacity)), np.zeros(len(capacity))
-        for flow, (route, _) in flows.items():
-            rate = state.flow.rate[flow]
-            load[route] += rate * weights[: len(route)]
-            fastest[route] = np.maximum(fastest[route], rate)
+        for flow, (route, _, share) in flows.items():
+            level = state.flow.rate[flow]
+            load[route] += level * share * weights[: len(route)]
+            fastest[route] = np.maximum(fastest[route], level)
         assert (load <= capacity * (1 + 1e-12)).all()
-        for flow, (route, cap) in flows.items():
-            rate = state.flow.rate[flow]
+        for flow, (route, cap, share) in flows.items():
+            level = state.flow.rate[flow]
             full = [load[i] >= capacity[i] * (1 - 1e-12) for i in route]
-            assert rate >= cap * (1 - 1e-12) or any(
-                full[k] and rate >= fastest[i] * (1 - 1e-12) for k, i in enumerate(route)
+            assert level * share >= cap * (1 - 1e-12) or any(
+                full[k] and level >= fastest[i] * (1 - 1e-12) for k, i in enumerate(route)
             )
 
 

@@ -156,7 +156,10 @@ def test_half_cables_and_those_that_nobody_shares():
 @pytest.mark.parametrize(
     ("links", "reason"),
     [
-        ([{"ends": ["node0", "a"]}, {"ends": ["node1", "b"]}], "in two pieces: .* to node1; add one"),
+        (
+            [{"ends": ["node0", "a"]}, {"ends": ["node1", "b"]}],
+            "in two pieces: .* to node1; add one",
+        ),
         ([{"ends": ["node0", "a"]}, {"ends": ["node2", "a"]}], "has node2 and no node1"),
         ([{"ends": ["a", "b"]}], "has no nodes"),
     ],

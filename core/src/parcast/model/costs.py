@@ -68,6 +68,7 @@ class Costs:
     levels: tuple[LevelCosts, ...] = ()  #: nearest first; without them only that of a node
     header: Number = 0  #: bytes more that a message has between nodes
     acknowledgements: Number = 0  #: bytes on the way back for each byte between nodes
+    weight_bytes: Number = None  #: of each link, beside latency, in `share`; None: all are equal
     eager: Literal["buffered", "waits"] = "buffered"
     overhead_by: Literal["call", "message"] = "call"
     fabric: Fabric | None = None  #: the links between nodes; None where nothing depends on them
@@ -124,6 +125,7 @@ class Costs:
             contention=network.contention or "none",
             header=network.header,
             acknowledgements=network.acknowledgements if network.contention == "fair" else 0.0,
+            weight_bytes=network.weight_bytes if network.contention == "fair" else None,
             eager=network.eager,
             overhead_by=network.overhead_by,
             ports=network.ports,
@@ -215,6 +217,17 @@ class Costs:
             narrowest = self.wiring().per_byte(*ranks)
             per_byte = np.maximum(per_byte, narrowest.reshape(np.shape(per_byte)))
         return per_byte
+
+    def share(self, src: Number, dst: Number) -> Number:
+        """Return what messages between two ranks have of a full link, relative to others."""
+        if self.weight_bytes is None:
+            return np.ones(np.broadcast(src, dst).shape, np.int64)
+        links, wiring = self._routes(src, dst), self.wiring()
+        of_links = wiring.latency + self.weight_bytes / wiring.capacity
+        passed = np.where(links == NO_LINK, 0, of_links[links]).sum(axis=1)
+        startup = self._by_level(src, dst, self.local_startup, self.startup, "startup")
+        seconds = startup + passed.reshape(np.broadcast(src, dst).shape)
+        return 1 / np.where(seconds > 0, seconds, 1)
 
     def wire(self, src: Number, dst: Number, n: Number) -> Number:
         """Return the seconds from the end of sending ``n`` bytes to their arrival."""

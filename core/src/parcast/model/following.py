@@ -21,6 +21,9 @@ _SAYS: Mapping[str, Callable[[Network], bool]] = {
     "acknowledgements": lambda network: (
         network.acknowledgements > 0 and network.contention == "fair"
     ),
+    "weight_bytes": lambda network: (
+        network.weight_bytes is not None and network.contention == "fair"
+    ),
     "eager = 'waits'": lambda network: network.eager == "waits",
     "overhead_by = 'message'": lambda network: network.overhead_by == "message",
     f"collectives = '... {IN_NETWORK}'": lambda network: IN_NETWORK in (network.collectives or ""),

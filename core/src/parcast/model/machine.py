@@ -124,6 +124,9 @@ class Network:
     #: of each byte between nodes, as much more on the links of the way back, where contention is
     #: ``fair``
     acknowledgements: Annotated[float, Unit("1", most=1.0)] = 0.0
+    #: shares of a full link go by one over the latency and so many bytes on each link of a route,
+    #: where contention is ``fair``; equal where not stated
+    weight_bytes: Annotated[float, Unit("B", positive=True)] | None = None
     ports: Count = 1  #: of a node; the i-th process of a node uses port i mod ports
     #: of a port in each direction, where contention is ``fair``; as ``bandwidth`` where not stated
     port_bandwidth: Bandwidth | None = None

@@ -20,6 +20,7 @@ class Stream:
     rest: Any
     fastest: Any  #: bytes a second
     links: Mapping[int, Any]  #: what it takes of each for each byte of its own
+    share: Any = 1  #: of a full link, relative to others
     rate: Any = 0
 
 
@@ -27,6 +28,7 @@ class Streams:
     """All messages whose bytes are on their way, by what they carry."""
 
     def __init__(self, costs: Costs) -> None:
+        self._costs = costs
         self._wiring = None if costs.fabric is None else costs.wiring()
         self._streams: dict[Any, Stream] = {}
         self._asked: list[tuple[Any, Any, Stream]] = []
@@ -57,7 +59,22 @@ class Streams:
         limits = [1 / per_byte] if per_byte else []
         limits += [self._wiring.capacity[link] / weight for link, weight in crossed.items()]
         links = {link: weight for link, weight in crossed.items() if self._wiring.shared[link]}
-        self._asked.append((at, letter, Stream(rest, min(limits), links)))
+        share = self._share(letter.source, letter.target)
+        self._asked.append((at, letter, Stream(rest, min(limits), links, share)))
+
+    def _share(self, source: int, target: int) -> Any:
+        """Return one over the latency of a route and the time of some bytes on each link."""
+        costs, seconds = self._costs, self._costs.startup
+        if costs.weight_bytes is None or self._wiring is None:
+            return 1
+        near = [level for level in costs.levels if level.instance[source] == level.instance[target]]
+        if near:
+            seconds = near[0].startup
+        elif self._wiring.nodes[source] == self._wiring.nodes[target]:
+            seconds = costs.local_startup
+        for link in self.route(source, target):
+            seconds += self._wiring.latency[link] + costs.weight_bytes / self._wiring.capacity[link]
+        return 1 / seconds if seconds else 1
 
     def next_change(self) -> Any:
         """Return when the first goes or is through, or None if there is none."""
@@ -97,16 +114,16 @@ class Streams:
 def choose_rates(streams: Sequence[Stream], capacity: Mapping[int, Any]) -> None:
     """Set the rates: the tightest bottleneck first, link by link.
 
-    A link's share is what those that are settled leave of it, for each that is not. Whoever can
-    take no more than the smallest share of all is settled at what it can take; else those of the
-    tightest link are, at its share.
+    A link's share is what those that are settled leave of it, for each that is not, times what
+    each has relative to others. Whoever can take no more than the smallest share of all is settled
+    at what it can take; else those of the tightest link are, at its share.
     """
     open_streams = list(streams)
     settled: list[Stream] = []
     while open_streams:
         shares = {}
         for link, whole in capacity.items():
-            crossing = sum(stream.links.get(link, 0) for stream in open_streams)
+            crossing = sum(stream.links.get(link, 0) * stream.share for stream in open_streams)
             taken = sum(stream.rate * stream.links.get(link, 0) for stream in settled)
             if crossing:
                 shares[link] = (whole - taken) / crossing
@@ -114,10 +131,13 @@ def choose_rates(streams: Sequence[Stream], capacity: Mapping[int, Any]) -> None
         slow = [
             stream
             for stream in open_streams
-            if tightest is None or stream.fastest <= shares[tightest]
+            if tightest is None or stream.fastest <= shares[tightest] * stream.share
         ]
         chosen = slow or [stream for stream in open_streams if tightest in stream.links]
         for stream in chosen:
-            stream.rate = stream.fastest if slow or tightest is None else shares[tightest]
+            if slow or tightest is None:
+                stream.rate = stream.fastest
+            else:
+                stream.rate = shares[tightest] * stream.share
         settled += chosen
         open_streams = [stream for stream in open_streams if stream not in chosen]

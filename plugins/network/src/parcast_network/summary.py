@@ -123,6 +123,6 @@ def _halves(ports: Ports, fabric: Fabric) -> float:
     routes = fabric.routes(ports_of_half, ports_of_half + np.int32(half))
     state = new_state(fabric.capacity, fabric.shared, flows=half, hops=routes.shape[1])
     for flow, route in enumerate(routes):
-        start(state, flow, 0.0, route, np.ones(len(route)), np.inf, 1.0)
+        start(state, flow, 0.0, route, np.ones(len(route)), 1.0, np.inf, 1.0)
     settle(state, 0.0)
     return float(state.flow.rate.sum())

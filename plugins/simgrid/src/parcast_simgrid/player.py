@@ -121,8 +121,13 @@ class Player:
         ends = list(itertools.islice(itertools.combinations(hosts, 2), len(score["routes"])))
         for number, (fastest, there, back) in enumerate(score["routes"]):
             cap = self.link(zone, f"cap{number}", fastest, shared=False)
-            for pair, first, way in ((ends[number], cap, there), (ends[number][::-1], endless, back)):
-                along = [self.simgrid.LinkInRoute(link) for link in (first, *(links[i] for i in way))]
+            for pair, first, way in (
+                (ends[number], cap, there),
+                (ends[number][::-1], endless, back),
+            ):
+                along = [
+                    self.simgrid.LinkInRoute(link) for link in (first, *(links[i] for i in way))
+                ]
                 zone.add_route(*pair, along, False)
         return ends
 

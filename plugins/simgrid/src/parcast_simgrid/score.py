@@ -98,6 +98,11 @@ def check_contention(costs: Costs) -> None:
             f"network.contention = {costs.contention!r} serves messages one after another, which "
             "SimGrid does not; state 'fair' or 'none'"
         )
+    if costs.weight_bytes is not None:
+        raise UnsupportedError(
+            "network.weight_bytes shares links by their latencies, which simgrid.flows keeps apart "
+            "from SimGrid's links; leave it out"
+        )
     if costs.acknowledgements not in (0.0, CROSS_TRAFFIC):
         raise UnsupportedError(
             f"network.acknowledgements = {float(costs.acknowledgements):g}, and SimGrid has "
@@ -243,8 +248,7 @@ class _Writer:
             messages.append((float(latency[index]), float(wire[index]), route, bool(early[index])))
         hops = int((weights == 1).sum())  # the columns behind these are of the way back
         routes = [
-            (float(fastest), _passed(row[:hops]), _passed(row[hops:]))
-            for fastest, *row in numbers
+            (float(fastest), _passed(row[:hops]), _passed(row[hops:])) for fastest, *row in numbers
         ]
         return messages, routes
 

@@ -21,6 +21,7 @@ class Flow:
     fastest: Any  #: bytes a second that it takes at most; None: whatever its links give
     remaining: Any  #: bytes
     done: Callable[[Any], None]  #: hears when the last byte is through
+    share: Any = 1  #: of a full link, relative to others
     rate: Any = 0
 
 
@@ -78,9 +79,15 @@ class Flows:
 
     def _share(self) -> None:
         crossing = {link: self._capacity[link] for flow in self._flows for link in flow.links}
-        rates = max_min([(flow.links, flow.fastest) for flow in self._flows], crossing)
-        for flow, rate in zip(self._flows, rates, strict=True):
-            flow.rate = rate
+        levels = max_min([_weighed(flow) for flow in self._flows], crossing)
+        for flow, level in zip(self._flows, levels, strict=True):
+            flow.rate = level * flow.share
+
+
+def _weighed(flow: Flow) -> tuple[dict[int, Any], Any]:
+    """Return a flow as one of equal share, whose rate is this one's over its share."""
+    links = {link: weight * flow.share for link, weight in flow.links.items()}
+    return links, None if flow.fastest is None else flow.fastest / flow.share
 
 
 def max_min(

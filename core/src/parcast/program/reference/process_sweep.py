@@ -270,7 +270,8 @@ class _Sweep:
             self.arrive(message, at)
             return
         done = partial(self.arrive, message)
-        flow = Flow(self.flows.links(source, target), size / alone, size, done)
+        share = _plain(self.costs.share(source, target))
+        flow = Flow(self.flows.links(source, target), size / alone, size, done, share)
         self.flows.begin(flow, at)
 
     def over_bus(self, message: Message, at: float) -> None:

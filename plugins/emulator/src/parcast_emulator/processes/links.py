@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from parcast.model import Wiring
+from parcast.model import Costs
 from parcast.plugins import Kernel, compile_kernel
 from parcast.program.reference import end_of_instant
 from parcast_emulator.processes.clock import CHANGE, Clock, Key
@@ -18,6 +18,9 @@ from parcast_network.sharing.growing import with_room
 from parcast_network.sharing.steps.ends import move, remove
 from parcast_network.sharing.steps.layout import NONE
 from parcast_network.sharing.steps.settling import end, ended, next_end, settle, start
+
+#: Links, their weights, and the share of a full one, relative to others.
+Route = tuple[Any, Any, float]
 
 #: Flows that there is room for at first.
 _ROOM = 64
@@ -41,30 +44,30 @@ class SharedLinks:
     bits as `parcast_emulator.engines.ranks.flows`, as both do the same in the order of keys.
     """
 
-    def __init__(self, clock: Clock, wiring: Wiring) -> None:
-        self._clock, self._wiring = clock, wiring
-        self._routes: dict[tuple[int, int], tuple[Any, Any]] = {}
+    def __init__(self, clock: Clock, costs: Costs) -> None:
+        self._clock, self._costs, wiring = clock, costs, costs.wiring()
+        self._routes: dict[tuple[int, int], Route] = {}
         self._room = _ROOM
         self._hops = 1
         self._network = new_state(wiring.capacity, wiring.shared, flows=_ROOM, hops=1)
         self._free = list(range(_ROOM))
-        self._latent: dict[int, tuple[tuple[Any, Any], float, float]] = {}
+        self._latent: dict[int, tuple[Route, float, float]] = {}
         self._carried: dict[int, tuple[Key, Callable[[], Any]]] = {}
         self._changed = 0.0  #: when rates changed last
         self._looks = 0
 
-    def route(self, source: int, target: int) -> tuple[Any, Any]:
-        """Return the links that messages between two ranks take up, and their weights."""
+    def route(self, source: int, target: int) -> Route:
+        """Return the links that messages between two ranks take up, their weights, the share."""
         if (source, target) not in self._routes:
-            (row,), weights = self._wiring.loads(np.array([source]), np.array([target]))
-            passed = row >= 0
+            (row,), weights = self._costs.wiring().loads(np.array([source]), np.array([target]))
+            passed, share = row >= 0, float(self._costs.share(source, target))
             self._routes[source, target] = (
-                row[passed].astype(np.int64), weights[passed].astype(float)
+                row[passed].astype(np.int64), weights[passed].astype(float), share
             )  # fmt: skip
         return self._routes[source, target]
 
     def send(
-        self, message: tuple[tuple[Any, Any], float, float], latency: float, key: Key,
+        self, message: tuple[Route, float, float], latency: float, key: Key,
         arrived: Callable[[], Any],
     ) -> None:  # fmt: skip
         """Let a message go now, whose bytes flow after its latency.

@@ -211,7 +211,7 @@ def _links(clock: Clock, costs: Costs) -> SharedLinks | None:
         return None
     from parcast_emulator.processes.links import SharedLinks
 
-    return SharedLinks(clock, costs.wiring())
+    return SharedLinks(clock, costs)
 
 
 def _first(offers: list[_Offer]) -> Message:

@@ -86,9 +86,9 @@ def new_state(
             rate=real(flows), end=real(flows), bound=whole(flows), place=whole(flows, NONE),
             fair=real(flows), mark=whole(flows), fresh=whole(flows),
         ),
-        route=number(places), weight=real(places), after=number(places), before=number(places), ends=whole(flows),
-        touched=whole(links), started=whole(flows), region=whole(flows), frontier=whole(links),
-        keys=real(links), heap=whole(links), counters=counters,
+        route=number(places), weight=real(places), after=number(places), before=number(places),
+        ends=whole(flows), touched=whole(links), started=whole(flows), region=whole(flows),
+        frontier=whole(links), keys=real(links), heap=whole(links), counters=counters,
     )  # fmt: skip
 
 
@@ -109,6 +109,7 @@ def finish_times(
     starts: ArrayLike,
     *,
     weights: ArrayLike = 1.0,
+    shares: ArrayLike = 1.0,
     shared: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """Return when each flow ends.
@@ -123,6 +124,8 @@ def finish_times(
         What each flow takes at most in bytes a second, its bytes, and when it starts in seconds.
     weights : (hops,)
         The bytes on the first, second, ... link of a route for each byte of a flow.
+    shares : (n,)
+        What each flow has of a full link, relative to others.
     shared
         Of each link, whether its flows share the capacity; otherwise each may have all of it.
     """
@@ -133,5 +136,8 @@ def finish_times(
     order = np.argsort(since, kind="stable")
     run = _RUN.form(links.size)
     taken = np.broadcast_to(np.asarray(weights, float), links.shape[1:]).copy()
-    run(state, SAME_INSTANT, order, links, taken, np.ascontiguousarray(cap), size, since, times)
+    has = np.broadcast_to(np.asarray(shares, float), size.shape).copy()
+    run(
+        state, SAME_INSTANT, order, links, taken, has, np.ascontiguousarray(cap), size, since, times
+    )
     return times

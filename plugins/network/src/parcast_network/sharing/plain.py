@@ -13,6 +13,7 @@ def rates(
     routes: Mapping[int, Sequence[int]],
     caps: Sequence[Any],
     weights: Sequence[Any] | None = None,
+    shares: Sequence[Any] | None = None,
 ) -> dict[int, Any]:
     """Return the max-min fair rate of each flow.
 
@@ -31,22 +32,25 @@ def rates(
     weights
         What a flow takes of the first, second, ... link of its route for each byte; 1 of all where
         not stated.
+    shares
+        Of each flow what it has of a full link, relative to others; equal where not stated.
     """
     left, growing, fair = list(capacity), dict(routes), {}
     taken = weights or [1] * max(map(len, growing.values()), default=0)
+    has = dict.fromkeys(growing, 1) if shares is None else {flow: shares[flow] for flow in growing}
     while growing:
         load = dict.fromkeys((link for route in growing.values() for link in route), 0)
-        for route in growing.values():
+        for flow, route in growing.items():
             for link, weight in zip(route, taken, strict=False):
-                load[link] += weight
+                load[link] += weight * has[flow]
         share = {link: left[link] / whole for link, whole in load.items()}
-        level = min([*share.values(), *(caps[flow] for flow in growing)])
+        level = min([*share.values(), *(caps[flow] / has[flow] for flow in growing)])
         for flow, route in list(growing.items()):
-            if caps[flow] == level or any(share[link] == level for link in route):
-                fair[flow] = level
+            if caps[flow] / has[flow] == level or any(share[link] == level for link in route):
+                fair[flow] = level * has[flow]
                 del growing[flow]
                 for link, weight in zip(route, taken, strict=False):
-                    left[link] -= level * weight
+                    left[link] -= fair[flow] * weight
     return fair
 
 
@@ -57,6 +61,7 @@ def finish_times(
     sizes: Sequence[Any],
     starts: Sequence[Any],
     weights: Sequence[Any] | None = None,
+    shares: Sequence[Any] | None = None,
 ) -> list[Any]:
     """Return when each flow ends.
 
@@ -66,7 +71,7 @@ def finish_times(
         Of each link, bytes a second.
     routes, caps, sizes, starts
         Of each flow its links, what it takes at most, its bytes, and when it starts.
-    weights
+    weights, shares
         As of `rates`.
     """
     ends: list[Any] = [None] * len(sizes)
@@ -74,7 +79,7 @@ def finish_times(
     left: dict[int, Any] = {}
     now: Any = None
     while waiting or left:
-        fair = rates(capacity, {flow: routes[flow] for flow in left}, caps, weights)
+        fair = rates(capacity, {flow: routes[flow] for flow in left}, caps, weights, shares)
         next_ends = {flow: now + size / fair[flow] for flow, size in left.items()}
         first = min([*next_ends.values(), *(starts[flow] for flow in waiting[-1:])])
         left = {flow: size - fair[flow] * (first - now) for flow, size in left.items()}

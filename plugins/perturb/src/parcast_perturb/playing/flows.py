@@ -37,8 +37,10 @@ def begin(message: int, at: float, messages: Any, carried: Any, network: Any) ->
     carried.message[flow] = message
     size = messages.bytes[message]
     cap = size / messages.transfer[message]
-    route = messages.routes[messages.route[message]]
-    start(network, flow, at, route, messages.weights, cap, size)
+    row = messages.route[message]
+    start(
+        network, flow, at, messages.routes[row], messages.weights, messages.shares[row], cap, size
+    )
 
 
 @step

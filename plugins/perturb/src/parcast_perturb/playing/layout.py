@@ -48,6 +48,7 @@ class Messages(NamedTuple):
     route: Any  #: row of ``routes``, or `NONE`
     routes: Any  #: links, rows filled up with numbers below 0
     weights: Any  #: of each column of ``routes``: bytes on its links for each byte that flows
+    shares: Any  #: of each row of ``routes``: of a full link, relative to others
 
 
 class Noise(NamedTuple):

@@ -102,11 +102,13 @@ def _messages(costs: Costs, source: Ints, target: Ints, size: Any, late: Any) ->
 
     transfer = of_each(costs.transfer(source, target, size) if count else 0.0)
     leaves, enters = (costs.placement.node[ranks].astype(np.int64) for ranks in (source, target))
-    route, routes, weights = np.full(count, NONE, np.int64), np.empty((0, 1), np.int32), np.ones(1)
+    route, routes = np.full(count, NONE, np.int64), np.empty((0, 1), np.int32)
+    weights, shares = np.ones(1), np.ones(0)
     if costs.contention == "fair" and count:
         ranks = len(costs.placement.node)
         pairs, which = np.unique(source * ranks + target, return_inverse=True)
         routes, weights = costs.wiring().loads(*np.divmod(pairs, ranks))
+        shares = np.asarray(costs.share(*np.divmod(pairs, ranks)), float)
         passes: Any = (routes >= 0).any(axis=1)
         route = which.reshape(-1)
         leaves = np.where(passes[route] & (transfer > 0), leaves, NONE)
@@ -127,4 +129,5 @@ def _messages(costs: Costs, source: Ints, target: Ints, size: Any, late: Any) ->
         route=route,
         routes=routes,
         weights=weights.astype(float),
+        shares=shares,
     )

@@ -16,8 +16,8 @@ from parcast_petri.kernel.timers import invalidate, note_stale
 def share(m: Any, f: Any) -> None:
     """Give the members of stale links their rates, 1 at most, by progressive filling.
 
-    The link that has least for each of its members, counted by their weights, gives them that, link after link (Bertsekas &
-    Gallager, Data Networks, 1992, section 6.5.2).
+    The link that has least for each of its members, counted by their weights, gives them that,
+    link after link (Bertsekas & Gallager, Data Networks, 1992, section 6.5.2).
     """
     reach(m, f)
     zero, links, count = f[k.CLOCK] * 0, m[k.STALE_LIST], m[k.STALES]

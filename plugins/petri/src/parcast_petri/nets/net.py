@@ -115,6 +115,11 @@ class Transition:
         return {place: tokens for place, tokens in changes.items() if tokens}
 
 
+def _whole_or_not(weights: Sequence[float]) -> tuple[float, ...]:
+    """Return whole numbers as such, which keep fractions exact."""
+    return tuple(int(weight) if weight == int(weight) else weight for weight in weights)
+
+
 @attrs.frozen
 class Link:
     """What the members of some loads share, max-min fairly with those of all other links."""
@@ -122,9 +127,11 @@ class Link:
     capacity: Tokens
     loads: tuple[str, ...]
     #: what a member of each takes of the link for each unit of its rate; 1 where not stated
-    weights: tuple[float, ...] = attrs.field(
-        default=attrs.Factory(lambda self: (1,) * len(self.loads), takes_self=True)
-    )
+    weights: tuple[float, ...] = attrs.field(converter=_whole_or_not)
+
+    @weights.default
+    def _alike(self) -> tuple[float, ...]:
+        return (1,) * len(self.loads)
 
 
 def _marked(initial: Mapping[str, int]) -> dict[str, int]:

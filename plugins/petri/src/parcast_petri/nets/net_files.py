@@ -93,7 +93,11 @@ def _link(data: object, where: str) -> Link:
     if not isinstance(loads, list) or not all(isinstance(name, str) for name in loads):
         raise FileError(f"{where}: loads must be a list of names")
     weights = table.get("weights", [1] * len(loads))
-    if not isinstance(weights, list) or len(weights) != len(loads) or not all(map(_is_part, weights)):
+    if (
+        not isinstance(weights, list)
+        or len(weights) != len(loads)
+        or not all(map(_is_part, weights))
+    ):
         raise FileError(f"{where}: weights must be a list of numbers above 0, one for each load")
     return Link(Tokens.read(str(table.get("capacity", 1))), tuple(loads), tuple(weights))
 

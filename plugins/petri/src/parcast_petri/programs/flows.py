@@ -1,8 +1,8 @@
 """Messages that share links in max-min fair rates: their classes, and the links of a net.
 
-The messages of a class pass the same links, and are as fast where they are alone. Rates are
-relative to the fastest of all; a class that is slower has a link of its own besides, with as
-much capacity as its messages can use.
+The messages of a class pass the same links, and are as fast where they are alone. Rates are over
+each message's share of a full link, and relative to the fastest of all; a class that is slower has
+a link of its own besides, with as much capacity as its messages can use.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class Flows:
     def of(cls, costs: Costs, src: Any, dst: Any, size: Any) -> Flows:
         """Return the classes of messages of ``size`` bytes between these ranks."""
         per_byte = np.asarray(costs.transfer_per_byte(src, dst, size), float)
+        share = np.asarray(costs.share(src, dst), float)
         flowing = costs.on_wire(src, dst, size) * per_byte > 0
         number, work = np.full(len(src), ALONE), np.zeros(len(src))
         routes, weights = np.zeros((len(src), 0), np.int32), np.ones(0)
@@ -46,11 +47,14 @@ class Flows:
             flowing &= np.any(routes >= 0, axis=1)
         if not np.any(flowing):
             return cls(number, work, ())
-        fastest = per_byte[flowing].min()
-        first, number[flowing] = _classes(routes[flowing], per_byte[flowing])
-        work[flowing] = (costs.on_wire(src, dst, size) * fastest)[flowing]
-        of_classes = routes[flowing][first], per_byte[flowing][first]
-        return cls(number, work, _links(costs.wiring(), *of_classes, weights, float(fastest)))
+        own = per_byte * share
+        fastest = own[flowing].min()
+        keys = (*routes[flowing].T, own[flowing], share[flowing])
+        first, number[flowing] = distinct_rows(keys)
+        work[flowing] = (costs.on_wire(src, dst, size) * fastest / share)[flowing]
+        loads = weights * share[flowing][first, None]
+        of_classes = routes[flowing][first], loads, own[flowing][first]
+        return cls(number, work, _links(costs.wiring(), *of_classes, float(fastest)))
 
 
 def class_load(number: int) -> str:
@@ -59,7 +63,7 @@ def class_load(number: int) -> str:
 
 
 def _routes(wiring: Wiring, src: Any, dst: Any, per_byte: Any, flowing: Any) -> Any:
-    """Return the links of each message that may be full, filled up with -1, and columns' weights."""
+    """Return the links of each message that may be full or -1, and the weights of columns."""
     size = len(wiring.nodes)
     pairs, row = np.unique(np.asarray(src, np.int64) * size + dst, return_inverse=True)
     routes, weights = wiring.loads(*np.divmod(pairs, size))
@@ -77,18 +81,13 @@ def _routes(wiring: Wiring, src: Any, dst: Any, per_byte: Any, flowing: Any) -> 
     return routes[row.ravel()], weights.astype(float)
 
 
-def _classes(routes: Any, per_byte: Any) -> tuple[Any, Any]:
-    """Return the first message of each class, and the class of each message."""
-    return distinct_rows((*routes.T, per_byte))
-
-
 def _links(
-    wiring: Wiring, routes: Any, per_byte: Any, weights: Any, fastest: float
+    wiring: Wiring, routes: Any, weights: Any, per_byte: Any, fastest: float
 ) -> tuple[Link, ...]:
-    """Return the links of classes, given the route of each and its seconds for a byte."""
+    """Return the links of classes, given the route of each, its weights, and its seconds a byte."""
     loads: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for number, route in enumerate(routes.tolist()):
-        for link, weight in zip(route, weights.tolist(), strict=True):
+    for number, passed in enumerate(zip(routes.tolist(), weights.tolist(), strict=True)):
+        for link, weight in zip(*passed, strict=True):
             if link >= 0:
                 loads[link][class_load(number)] += weight
     relative = (fastest / (1 / wiring.capacity)).tolist()

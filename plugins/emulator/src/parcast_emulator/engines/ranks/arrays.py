@@ -55,6 +55,7 @@ class Program(NamedTuple):
     routes: NDArray[np.int32]  #: places in ``links``, in rows filled up with `NO_LINK`
     links: NDArray[np.int32]  #: those that some message passes
     weights: Floats  #: of each column of ``routes``: bytes on its links for each byte that flows
+    shares: Floats  #: of each row of ``routes``: of a full link, relative to others
     flowing: Floats  #: of each message: the bytes that flow over its route
 
 
@@ -198,14 +199,14 @@ def _messages(columns: Columns, rank: Any, costs: Costs) -> _Messages | None:
 
 def _routes(
     columns: Columns, messages: _Messages | None, costs: Costs, wiring: Any
-) -> tuple[Any, Any, Any, Any, Any]:
-    """Return the row of each message's route, routes, their links and weights, and what flows.
+) -> tuple[Any, Any, Any, Any, Any, Any]:
+    """Return each message's row, the routes, their links, weights and shares, and what flows.
 
     A message that passes no link that it shares has no row.
     """
     if wiring is None or messages is None:
         none = np.empty(0, np.int32)
-        return none, np.empty((0, 1), np.int32), none, np.ones(1), np.empty(0)
+        return none, np.empty((0, 1), np.int32), none, np.ones(1), np.ones(0), np.empty(0)
     at, source, target, size, kind, _ = messages
     routes, weights = wiring.loads(*messages.examples()[:2])
     route, flowing = np.full(len(columns.op), NONE, np.int32), np.zeros(len(columns.op))
@@ -214,7 +215,8 @@ def _routes(
     flowing[at] = costs.on_wire(source, target, size)
     links = np.unique(routes[routes >= 0]).astype(np.int32)
     places = np.where(routes < 0, routes, np.searchsorted(links, routes)).astype(np.int32)
-    return route, places, links, weights.astype(float), flowing
+    shares = np.asarray(costs.share(*messages.examples()[:2]), float)
+    return route, places, links, weights.astype(float), shares, flowing
 
 
 def _seconds(columns: Columns, rank: Any, striped: Any, costs: Costs) -> Floats:

@@ -102,8 +102,8 @@ def begin(flow: int, now: float, program: Any, carried: Any, network: Any) -> No
     carried.phase[flow] = FLOWING
     size = program.flowing[message]
     cap = size / program.transfer[message]
-    route = program.routes[program.route[message]]
-    start(network, flow, now, route, program.weights, cap, size)
+    row = program.route[message]
+    start(network, flow, now, program.routes[row], program.weights, program.shares[row], cap, size)
 
 
 @step

@@ -44,7 +44,7 @@ class Links(NamedTuple):
 
 
 class Flows(NamedTuple):
-    """Arrays over flows."""
+    """Arrays over flows; bytes are counted over the share of each."""
 
     hops: Any  #: how many of its links limit it
     cap: Any  #: what it takes at most, bytes a second: the least of its cap and its links

@@ -8,8 +8,8 @@ from parcast_network.sharing.steps.layout import NONE
 from parcast_network.sharing.steps.settling import end, ended, next_end, settle, start
 
 
-def run(state: Any, same: float, order: Any, routes: Any, weights: Any, caps: Any, sizes: Any,
-        starts: Any, ends: Any) -> None:  # fmt: skip
+def run(state: Any, same: float, order: Any, routes: Any, weights: Any, shares: Any, caps: Any,
+        sizes: Any, starts: Any, ends: Any) -> None:  # fmt: skip
     """Write when each flow ends into ``ends``; ``order`` are the flows in the order of starts."""
     following = 0
     while True:
@@ -27,7 +27,9 @@ def run(state: Any, same: float, order: Any, routes: Any, weights: Any, caps: An
         while following < len(order) and starts[order[following]] <= until:
             flow = order[following]
             if sizes[flow] > 0.0:
-                start(state, flow, now, routes[flow], weights, caps[flow], sizes[flow])
+                start(
+                    state, flow, now, routes[flow], weights, shares[flow], caps[flow], sizes[flow]
+                )
             else:
                 ends[flow] = starts[flow]
             following += 1

@@ -28,8 +28,9 @@ SETTLED, FRESH, GONE = range(3)
 
 
 def start(
-    state: Any, flow: int, now: float, links: Any, weights: Any, cap: float, size: float
-) -> None:
+    state: Any, flow: int, now: float, links: Any, weights: Any, share: float, cap: float,
+    size: float,
+) -> None:  # fmt: skip
     """Start a flow, whose number no other flow has; it has no rate before `settle`.
 
     Parameters
@@ -44,6 +45,9 @@ def start(
         Of its route; numbers below 0 are none.
     weights
         Of each of these, the bytes on the link for each byte of the flow.
+    share
+        What it has of a full link, relative to other flows. The flow is kept as one that has as
+        much as others: by its bytes and its rate over its share, and as much heavier on links.
     cap
         Bytes a second that it takes at most; infinite only where a link is finite.
     size
@@ -59,11 +63,12 @@ def start(
         least = min(least, link.capacity[number] / weights[i])
         if link.limits[number]:
             state.route[(flow << shift) + hops] = number
-            state.weight[(flow << shift) + hops] = weights[i]
+            state.weight[(flow << shift) + hops] = weights[i] * share
             hops += 1
     at_once = size <= 0.0 or least == np.inf
     flows.hops[flow] = 0 if at_once else hops
-    flows.cap[flow], flows.remaining[flow], flows.since[flow] = least, size, now
+    least /= share
+    flows.cap[flow], flows.remaining[flow], flows.since[flow] = least, size / share, now
     flows.rate[flow], flows.bound[flow] = 0.0, AT_CAP
     if at_once:
         flows.end[flow] = now
