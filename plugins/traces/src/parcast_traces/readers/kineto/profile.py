@@ -37,6 +37,9 @@ _BESIDE_NCCL = re.compile(
 _OPERATION = re.compile(r"^(gloo|mpi|nccl):")
 #: What the host does to begin communication is no work that overlaps with it.
 _BEGINS = ("c10d::", "record_param_comms", "gloo:", "nccl:", "mpi:")
+#: A step of the profiler's schedule, without its number; older profilers call it an operation.
+STEP = "ProfilerStep"
+_NUMBER = re.compile(r"#\d+$")
 #: What the profiler says of itself while it runs.
 _MESSAGES = ("INFO", "WARNING", "ERROR", "stackFrames")
 
@@ -86,6 +89,11 @@ class Profile:
     untimed: int = 0  #: events that lack their times
     first: int = _MOST_TIME * 1000
     last: int = -_MOST_TIME * 1000
+
+    @property
+    def steps(self) -> list[Spell]:
+        """The steps of the profiler's schedule, as the host had them."""
+        return [span for span in self.annotations.get(None, ()) if span.name == STEP]
 
     @property
     def info(self) -> Mapping[str, Any]:
@@ -147,12 +155,12 @@ class Profile:
             self.comms.append(spell)
         elif kind in _LAUNCHES and type(args.get("correlation")) is int:
             self.launches[args["correlation"]] = (spell.start, spell.place)
+        elif kind in _ANNOTATIONS or (kind in _HOST and spell.name.startswith(f"{STEP}#")):
+            place = spell.place if kind.startswith("gpu") else None
+            name = _NUMBER.sub("", spell.name)
+            self.annotations[place].append(attrs.evolve(spell, name=name))
         elif kind in _HOST and not spell.name.startswith(_BEGINS):
             self.host[spell.place].extend((spell.start, spell.end))
-        elif kind in _ANNOTATIONS:
-            place = spell.place if kind.startswith("gpu") else None
-            name = re.sub(r"#\d+$", "", spell.name)
-            self.annotations[place].append(attrs.evolve(spell, name=name))
         self.counts[label] += 1
         self.taken[label] += spell.end - spell.start
 

@@ -14,8 +14,6 @@ from parcast_traces.readers.kineto.profile import Place, Profile, Spell, merged
 from parcast_traces.trace.columns import Ints
 from parcast_traces.trace.rank_recorder import RankRecorder
 
-_STEP = "ProfilerStep"
-
 
 @attrs.frozen(eq=False)
 class Timeline:
@@ -27,6 +25,24 @@ class Timeline:
     regions: Sequence[str]
     computed: Ints  #: until when there is computation beside each call; none: it is the start
     alone: Sequence[bool]  #: it blocks: neither computation nor another call is beside it
+    steps: Ints  #: starts of the profiler's steps, and the end of the last; empty if there are none
+
+    def of_steps(self) -> Timeline:
+        """Return what the steps launched, from the start of the first to the end of all of it."""
+        first, last = int(self.steps[0]), int(self.steps[-1])
+        kept = [n for n, call in enumerate(self.calls) if first <= call.launched < last]
+        calls = [self.calls[number] for number in kept]
+        last = max([last, *(call.end for call in calls)])
+        return attrs.evolve(
+            self,
+            first=first,
+            last=last,
+            calls=calls,
+            regions=[self.regions[number] for number in kept],
+            computed=self.computed[kept],
+            alone=[self.alone[number] for number in kept],
+            steps=np.append(self.steps[:-1], last),
+        )
 
     def record(
         self, recorder: RankRecorder, groups: Sequence[Hashable], peers: Sequence[int | None]
@@ -91,7 +107,18 @@ def timeline(profile: Profile, calls: Sequence[Call]) -> Timeline:
         _regions(profile, calls),
         computed,
         _alone(calls, computed),
+        _steps(profile),
     )
+
+
+def _steps(profile: Profile) -> Ints:
+    """Return when the profiler's steps start, and the last one ends; nothing if they overlap."""
+    spans = sorted(profile.steps, key=_outer_first)
+    starts = np.array([span.start for span in spans], np.int64)
+    ends = np.array([span.end for span in spans], np.int64)
+    if not spans or (starts[1:] < ends[:-1]).any():
+        return np.empty(0, np.int64)
+    return np.append(starts, ends[-1])
 
 
 def _record(
@@ -144,7 +171,7 @@ def _regions(profile: Profile, calls: Sequence[Call]) -> list[str]:
     Of a kernel it is one of its own stream, else the step of the profiler that launched it.
     """
     spans = {place: sorted(own, key=_outer_first) for place, own in profile.annotations.items()}
-    steps = [span for span in spans.get(None, ()) if span.name == _STEP]
+    steps = profile.steps
     open_: dict[Any, list[Spell]] = defaultdict(list)
     at: dict[Any, int] = defaultdict(int)
     regions = []
