@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -39,12 +40,15 @@ class ByRank:
 
     def of(self, rank: int) -> NDArray[Any]:
         """Return the records of a rank."""
-        parts = []
+        return np.concatenate(list(self.parts(rank)))
+
+    def parts(self, rank: int) -> Iterator[NDArray[Any]]:
+        """Yield the records of a rank in stretches, so that those of all ranks may be open."""
         for place, length in self.places[rank]:
             assert self.file is not None
             self.file.seek(place)
-            parts.append(self.file.read(length))
-        return np.frombuffer(b"".join([*parts, self.held[rank]]), self.record)
+            yield np.frombuffer(self.file.read(length), self.record)
+        yield np.frombuffer(bytes(self.held[rank]), self.record)
 
     def _write(self) -> None:
         if self.file is None:
