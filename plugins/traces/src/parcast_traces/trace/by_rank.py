@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from tempfile import TemporaryFile
 from typing import IO, Any
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,7 @@ class ByRank:
     def _write(self) -> None:
         if self.file is None:
             self.file = TemporaryFile(prefix="parcast-")  # noqa: SIM115  (as long as this)
+            finalize(self, self.file.close)
         try:
             for held, places in zip(self.held, self.places, strict=True):
                 if held:
