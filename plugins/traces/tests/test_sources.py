@@ -147,6 +147,21 @@ def test_bombs_are_left_before_they_are_unpacked(tmp_path, monkeypatch):
         read_trace(tmp_path / "many.tar")
 
 
+def test_valid_lines_that_unpack_as_no_trace_does_are_left(tmp_path, monkeypatch):
+    text = b"0 init\n" + b"0 compute 1000\n" * (1 << 18)
+    packed, plain = tmp_path / "a.tit.gz", tmp_path / "b.tit"
+    packed.write_bytes(gzip.compress(text))
+    plain.write_bytes(text)
+    monkeypatch.setattr(unpacking, "_LEAST_ROOM", 1 << 20)
+    with pytest.raises(FileError, match="more than 250 times as large unpacked.*unpack it and"):
+        read_trace(packed)
+    assert read_trace(plain).size == 1  # as the refusal says
+    members = tmp_path / "c.tgz"
+    members.write_bytes(gzip.compress(archive({f"{n}.tit": text.decode() for n in range(2)})))
+    with pytest.raises(FileError, match="more than 250 times"):
+        read_trace(members)
+
+
 def test_no_member_of_an_archive_leaves_its_folder(tmp_path):
     evil = {"../outside.txt": TIT, "/etc/absolute.tit": TIT, "._run.tit": "\0"}
     path = tmp_path / "in" / "run.tar"
