@@ -153,7 +153,7 @@ def test_valid_lines_that_unpack_as_no_trace_does_are_left(tmp_path, monkeypatch
     packed.write_bytes(gzip.compress(text))
     plain.write_bytes(text)
     monkeypatch.setattr(unpacking, "_LEAST_ROOM", 1 << 20)
-    with pytest.raises(FileError, match="more than 250 times as large unpacked.*unpack it and"):
+    with pytest.raises(FileError, match=r"250 times as large unpacked.*unpack it and"):
         read_trace(packed)
     assert read_trace(plain).size == 1  # as the refusal says
     members = tmp_path / "c.tgz"
@@ -181,3 +181,25 @@ def test_show_says_what_is_in_a_file(tmp_path, capsys):
         assert line in text
     assert main(["show", str(tmp_path / "run.*.gz")]) == 0
     assert main(["show", str(tmp_path / "none.*.gz")]) == 2
+
+
+def test_actions_of_one_rank_are_read_with_those_beside_them(tmp_path):
+    for rank in range(3):
+        text = f"{rank} init\n{rank} barrier\n{rank} finalize\n"
+        (tmp_path / f"actions{rank}.txt").write_text(text)
+    assert read_trace(tmp_path / "actions1.txt").size == 3
+    (tmp_path / "run1.tit").write_text(TIT)
+    (tmp_path / "run2.tit").write_text(TIT)  # another run
+    assert read_trace(tmp_path / "run1.tit").size == 2
+
+
+@pytest.mark.parametrize("suffix", [".pnml", ".jsimg", ".jmva"])
+def test_files_of_commands_name_them(tmp_path, capsys, suffix):
+    path = tmp_path / f"net{suffix}"
+    path.write_text("<pnml/>")
+    command = "petri solve" if suffix == ".pnml" else "spmd network"
+    for arguments in (["show", str(path)], ["compare", str(path), "ibm-sp2"]):
+        assert main(arguments) == 2
+        assert f"give it to 'parcast {command} {path}'" in capsys.readouterr().err.replace(
+            "\n", " "
+        )

@@ -109,11 +109,19 @@ def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine
             f"--assume-alike: {path} is no recorded run, and only of these can ranks stand for "
             "others; leave it out"
         )
+    if reader and reader.command:
+        raise FileError(
+            f"{path} is no workload and no machine; give it to 'parcast {reader.command} {path}'"
+        )
     if reader:
         return _read_by(reader, path)
     if path.suffix.lower() not in _TABLES:
         files.read_text(path)
-        suffixes = [".toml", ".json", *(entry.suffix for entry in registry.readers.values())]
+        suffixes = [
+            ".toml",
+            ".json",
+            *(r.suffix for r in registry.readers.values() if not r.command),
+        ]
         suffix_list = ", ".join(dict.fromkeys(filter(None, suffixes)))
         raise FileError(f"{path}: no reader for {path.suffix!r} files. Known: {suffix_list}.")
     data = files.read_data(path)

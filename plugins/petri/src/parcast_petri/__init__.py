@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from parcast import FamilyEntry, KernelEntry, PartEntry, Query, Resource, SolverEntry, hookimpl
+from parcast import (
+    FamilyEntry,
+    KernelEntry,
+    PartEntry,
+    Query,
+    Reader,
+    Resource,
+    SolverEntry,
+    hookimpl,
+)
 from parcast.plugins import COST_FEATURES
 
 if TYPE_CHECKING:
@@ -32,6 +41,13 @@ SHARES = {
     "memory shared anew": {"memory": "fixed"},
 }
 FOLLOWED = ("background", "links", "traffic", *COST_FEATURES)
+
+
+@hookimpl
+def parcast_readers() -> Iterator[Reader]:
+    """Add the files of nets, which commands take."""
+    read = "parcast_petri.nets.pnml.reading:read_pnml"
+    yield Reader(".pnml", read, "A Petri net.", command="petri solve")
 
 
 @hookimpl

@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from parcast import FamilyEntry, KernelEntry, Query, SolverEntry, hookimpl
+from parcast import FamilyEntry, KernelEntry, Query, Reader, SolverEntry, hookimpl
 from parcast.plugins import MEMORY_FEATURES
 
 if TYPE_CHECKING:
     import typer
+
+
+@hookimpl
+def parcast_readers() -> Iterator[Reader]:
+    """Add the files of JMT, which a command takes."""
+    for suffix in (".jsimg", ".jmva"):
+        yield Reader(
+            suffix,
+            "parcast_spmd.network_files:read",
+            "A queuing network of JMT.",
+            command="spmd network",
+        )
 
 
 @hookimpl

@@ -14,6 +14,7 @@ from pathlib import Path
 from parcast.errors import FileError
 from parcast_traces.readers.actions import RECEIVES, Player
 from parcast_traces.readers.plans import Plans
+from parcast_traces.readers.rank_files import files_beside
 from parcast_traces.readers.text import Place, lines, whole
 from parcast_traces.readers.wildcards import Envelopes, counted, messages_of, wildcard_notes
 from parcast_traces.trace.columns import Trace
@@ -34,7 +35,7 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
         If no run can have left it.
     """
     ranks, wild = set[int](), False
-    listed = (action_file for file in files or [path] for action_file in _files(file))
+    listed = (action_file for file in files or _beside(path) for action_file in _files(file))
     files = list(dict.fromkeys(listed))
     begins: dict[int, Place] = {}
     for rank, words, where in _actions(files):
@@ -90,10 +91,23 @@ def _actions(files: Iterable[Path]) -> Iterator[tuple[int, Sequence[str], Place]
             yield whole(words[0], where), words[1:], where
 
 
+def _beside(path: Path) -> list[Path]:
+    """Return a file with those of other ranks: each begins with a rank of its own."""
+    files = files_beside(path)
+    ranks = {_first_word(file) for file in files}
+    return files if len(ranks) == len(files) and all(map(str.isdigit, ranks)) else [path]
+
+
+def _first_word(path: Path) -> str:
+    """Return the first word of a file, "" of an empty one: a rank, or part of a file's name."""
+    words = (text.split() for _, text in lines(path) if text and not text.startswith("#"))
+    return next(words, [""])[0]
+
+
 def _files(path: Path) -> Iterator[Path]:
     """Yield the file itself, or those that it lists."""
-    first = next((text for _, text in lines(path) if text and not text.startswith("#")), "")
-    if not first or first.split()[0].isdigit():
+    first = _first_word(path)
+    if not first or first.isdigit():
         yield path
         return
     for line, text in lines(path):
