@@ -14,6 +14,7 @@ import pytest
 from parcast.cli import main
 from parcast.errors import FileError
 from parcast_traces.readers import read_trace, unpacking
+from parcast_traces.trace.columns import BYTES
 
 TIT = "0 init\n0 compute 1e6\n0 send 1 0 1e3\n1 init\n1 recv 0 0 1e3\n0 finalize\n1 finalize\n"
 RANKS = {
@@ -203,3 +204,10 @@ def test_files_of_commands_name_them(tmp_path, capsys, suffix):
         assert f"give it to 'parcast {command} {path}'" in capsys.readouterr().err.replace(
             "\n", " "
         )
+
+
+def test_messages_of_older_replays_have_no_tag(tmp_path):
+    path = tmp_path / "a.tit"
+    path.write_text("0 init\n1 init\n0 send 1 1000\n1 recv 0 1000\n0 finalize\n1 finalize\n")
+    trace = read_trace(path)
+    assert (trace.channels.tag.tolist(), trace.events.times[:, BYTES].sum()) == ([0], 1000)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from parcast import Registry
 from parcast.cli import main
 from parcast.comparison import measured_times
 from parcast.errors import FileError
 
-from .test_kineto import event, nccl, profile
+from .test_kineto import CASES, event, nccl, profile
 
 SPANS = [(1000, 300), (1300, 100), (1400, 200)]
 
@@ -109,3 +111,29 @@ def test_older_profilers_call_a_step_an_operation(tmp_path):
     path = profile(tmp_path / "a.json", [*older, event("Kernel", "gemm", 1005, 50)])
     workload = Registry().workload(path)
     assert workload.repetitions.seconds == pytest.approx([3e-4, 1e-4, 2e-4])
+
+
+@settings(max_examples=CASES, deadline=None)
+@given(
+    behind=st.integers(0, 500),
+    lengths=st.lists(st.integers(20, 200), min_size=2, max_size=5),
+    host=st.integers(5, 20),
+)
+def test_steps_are_those_of_the_device_where_the_host_runs_ahead(
+    tmp_path_factory, behind, lengths, host
+):
+    """The host launches a step in a few us, the device is still at work of before the profile."""
+    path, events, device = tmp_path_factory.mktemp("ahead") / "a.json", [], 1000 + host + behind
+    events.append(event("kernel", "before", 1000, device - 1000, correlation=99))
+    for number, length in enumerate(lengths):
+        begin = 1000 + number * host
+        events += [
+            event("user_annotation", f"ProfilerStep#{number}", begin, host, tid=1),
+            event("cuda_runtime", "cudaLaunchKernel", begin + 1, 1, tid=1, correlation=number),
+            event("kernel", "gemm", device, length, correlation=number),
+        ]
+        device += length
+    workload = Registry().workload(profile(path, events))
+    assert workload.repetitions.seconds == pytest.approx([length / 1e6 for length in lengths])
+    (row,) = Registry().compare(workload, "laptop", solvers=["petri"]).rows
+    assert row.time == pytest.approx(sum(lengths) / len(lengths) / 1e6)

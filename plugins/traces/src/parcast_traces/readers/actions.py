@@ -203,6 +203,8 @@ class Player:
         return tag
 
     def _message(self, words: Sequence[str]) -> tuple[int, int, float]:
+        if len(words) == 2:  # before there were tags: the peer and how much
+            return self._source(words[0]), 0, self.amount(words, 1, None)
         peer, tag = self._source(words[0]), self._tag(words[1])
         return peer, tag, self.amount(words, 2, 3)
 

@@ -194,8 +194,8 @@ class _Run:
     def hand_over(self, rank: int, receive: _Receive, message: tuple[int, int]) -> None:
         receive.over = True
         if receive.wild:
-            own = self.envelopes[rank]
-            own.sources[receive.number], own.tags[receive.number] = message
+            envelopes = self.envelopes[rank]
+            envelopes.sources[receive.number], envelopes.tags[receive.number] = message
             self.spare[message[0], rank, message[1]] -= 1
 
     def give_up(self) -> None:

@@ -99,8 +99,8 @@ def _with_steps(
 ) -> Trace:
     """Return a run as recorded, and its steps alone, where all ranks have as many."""
     trace = record(timelines)
-    counts = {len(timeline.steps) - 1 for timeline in timelines.values()}
-    if not any(count > 0 for count in counts):
+    counts = {timeline.steps and len(timeline.steps.host) for timeline in timelines.values()}
+    if not any(counts):
         return trace
     if len(counts) > 1:
         return _without_steps(trace, "not all ranks have as many")
@@ -110,7 +110,8 @@ def _with_steps(
     except TraceError as error:
         return _without_steps(trace, str(error))
     slowest = max(stretches.values(), key=lambda timeline: timeline.last - timeline.first)
-    return attrs.evolve(trace, steps=Steps(of_steps, np.diff(slowest.steps) / 1e9))
+    assert slowest.steps is not None
+    return attrs.evolve(trace, steps=Steps(of_steps, np.diff(slowest.steps.finished) / 1e9))
 
 
 def _without_steps(trace: Trace, reason: str) -> Trace:

@@ -56,7 +56,10 @@ def _steps(profiles: Sequence[Profile]) -> dict[str, str]:
     if not len(seconds):
         return {}
     several = f", of {len(spans)} ranks" if len(spans) > 1 else ""
-    facts = {"count": f"{len(seconds)}{several}", "mean": f"{seconds.mean():.6g} s"}
+    facts = {
+        "count": f"{len(seconds)}{several}, as the host began and ended them",
+        "mean": f"{seconds.mean():.6g} s",
+    }
     if len(seconds) > 1:
         error = seconds.std(ddof=1) / len(seconds) ** 0.5
         quantiles = np.quantile(seconds, (0.05, 0.5, 0.95))

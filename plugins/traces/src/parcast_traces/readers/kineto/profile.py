@@ -46,6 +46,9 @@ _MESSAGES = ("INFO", "WARNING", "ERROR", "stackFrames")
 #: No time is beyond this, in microseconds: 140 years, of which a sum of two is in 64 bits of ns.
 _MOST_TIME = 1 << 52
 
+#: The correlation of what nothing launched.
+NOBODY = -1
+
 #: Where events are found together: the thread of the host, or the stream of a device.
 Place = tuple[str, str]
 
@@ -79,6 +82,10 @@ class Profile:
         factory=lambda: defaultdict[Place, "array[int]"](lambda: array("q"))
     )
     """Starts and ends in turn of what streams of devices do, without communication."""
+    correlations: dict[Place, array[int]] = attrs.field(
+        factory=lambda: defaultdict[Place, "array[int]"](lambda: array("q"))
+    )
+    """What says which launch each of the same is of, `NOBODY` where nothing does."""
     host: dict[Place, array[int]] = attrs.field(
         factory=lambda: defaultdict[Place, "array[int]"](lambda: array("q"))
     )
@@ -126,9 +133,15 @@ class Profile:
     def take_for_work(self, spells: Sequence[Spell]) -> None:
         """Take kernels of which nobody knows how they communicate for work of their streams."""
         for spell in spells:
-            self.work[spell.place].extend((spell.start, spell.end))
+            self._work(spell, spell.args)
         places = {id(spell) for spell in spells}
         self.devices = [spell for spell in self.devices if id(spell) not in places]
+
+    def _work(self, spell: Spell, args: Mapping[str, Any]) -> None:
+        self.work[spell.place].extend((spell.start, spell.end))
+        number = args.get("correlation")
+        matchable = isinstance(number, int) and 0 <= number < 1 << 62
+        self.correlations[spell.place].append(int(number) if matchable else NOBODY)  # type: ignore[arg-type]
 
     def _put(
         self, event: Mapping[str, Any], kind: str, spell: Spell, *, communicates: bool
@@ -147,7 +160,7 @@ class Profile:
                 sums = self.own_exchange.setdefault(match[0], [0, 0])
                 sums[0] += 1
                 sums[1] += spell.end - spell.start
-            self.work[spell.place].extend((spell.start, spell.end))
+            self._work(spell, args)
         elif communicates:
             label = "operations that communicate"
             self.operations.append(spell)
