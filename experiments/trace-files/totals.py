@@ -10,7 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 #: What the pages whose tables have no column of formats are of.
-PAGES = {"trace-files": "", "pytorch": "", "profiles": "", "petri-nets": "PNML", "nets": "JMT"}
+PAGES = {"trace-files": "", "pytorch": "", "profiles": "", "petri-nets": "PNML", "nets": "JMT",
+         "strangers": ""}  # fmt: skip
 
 
 def rows_of(page: Path) -> list[dict[str, str]]:

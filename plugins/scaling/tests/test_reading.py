@@ -12,7 +12,7 @@ import pytest
 from parcast import Registry
 from parcast.comparison import read_measured
 from parcast.errors import FileError, ParcastError, UnsupportedError
-from parcast_scaling.reading import read_profiles, read_times
+from parcast_scaling.reading import read_recorded, read_times
 from parcast_scaling.runs import amounts_of
 
 RUNS = [(4, 10.0), (4, 10.5), (8, 5.5), (16, 3.0)]
@@ -119,13 +119,13 @@ def profile_of(folder, ranks, seconds):
 
 def test_profiles_of_several_runs_are_times(tmp_path):
     files = [profile_of(tmp_path, p, 100.0 + 10 * p) for p in (4, 8, 16)]
-    times = read_profiles(Registry(), files)
+    times = read_recorded(Registry(), files)
     assert [(run.p, run.seconds) for run in times.runs] == [(4, 35.0), (8, 22.5), (16, 16.25)]
     with pytest.raises(UnsupportedError, match="which has times and no amounts; leave out --on"):
         amounts_of(Registry(), files, "milan-hdr")
-    assert read_profiles(Registry(), ["stencil2d", "btio"]) is None
+    assert read_recorded(Registry(), ["stencil2d", "btio"]) is None
     with pytest.raises(FileError, match="btio is no profile"):
-        read_profiles(Registry(), [files[0], "btio"])
+        read_recorded(Registry(), [files[0], "btio"])
 
 
 @pytest.mark.parametrize("name", TEXTS)

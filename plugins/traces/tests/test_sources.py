@@ -14,6 +14,7 @@ import pytest
 from parcast.cli import main
 from parcast.errors import FileError
 from parcast_traces.readers import read_trace, unpacking
+from parcast_traces.trace.columns import BYTES
 
 TIT = "0 init\n0 compute 1e6\n0 send 1 0 1e3\n1 init\n1 recv 0 0 1e3\n0 finalize\n1 finalize\n"
 RANKS = {
@@ -147,6 +148,21 @@ def test_bombs_are_left_before_they_are_unpacked(tmp_path, monkeypatch):
         read_trace(tmp_path / "many.tar")
 
 
+def test_valid_lines_that_unpack_as_no_trace_does_are_left(tmp_path, monkeypatch):
+    text = b"0 init\n" + b"0 compute 1000\n" * (1 << 18)
+    packed, plain = tmp_path / "a.tit.gz", tmp_path / "b.tit"
+    packed.write_bytes(gzip.compress(text))
+    plain.write_bytes(text)
+    monkeypatch.setattr(unpacking, "_LEAST_ROOM", 1 << 20)
+    with pytest.raises(FileError, match=r"250 times as large unpacked.*unpack it and"):
+        read_trace(packed)
+    assert read_trace(plain).size == 1  # as the refusal says
+    members = tmp_path / "c.tgz"
+    members.write_bytes(gzip.compress(archive({f"{n}.tit": text.decode() for n in range(2)})))
+    with pytest.raises(FileError, match="more than 250 times"):
+        read_trace(members)
+
+
 def test_no_member_of_an_archive_leaves_its_folder(tmp_path):
     evil = {"../outside.txt": TIT, "/etc/absolute.tit": TIT, "._run.tit": "\0"}
     path = tmp_path / "in" / "run.tar"
@@ -166,3 +182,32 @@ def test_show_says_what_is_in_a_file(tmp_path, capsys):
         assert line in text
     assert main(["show", str(tmp_path / "run.*.gz")]) == 0
     assert main(["show", str(tmp_path / "none.*.gz")]) == 2
+
+
+def test_actions_of_one_rank_are_read_with_those_beside_them(tmp_path):
+    for rank in range(3):
+        text = f"{rank} init\n{rank} barrier\n{rank} finalize\n"
+        (tmp_path / f"actions{rank}.txt").write_text(text)
+    assert read_trace(tmp_path / "actions1.txt").size == 3
+    (tmp_path / "run1.tit").write_text(TIT)
+    (tmp_path / "run2.tit").write_text(TIT)  # another run
+    assert read_trace(tmp_path / "run1.tit").size == 2
+
+
+@pytest.mark.parametrize("suffix", [".pnml", ".jsimg", ".jmva"])
+def test_files_of_commands_name_them(tmp_path, capsys, suffix):
+    path = tmp_path / f"net{suffix}"
+    path.write_text("<pnml/>")
+    command = "petri solve" if suffix == ".pnml" else "spmd network"
+    for arguments in (["show", str(path)], ["compare", str(path), "ibm-sp2"]):
+        assert main(arguments) == 2
+        assert f"give it to 'parcast {command} {path}'" in capsys.readouterr().err.replace(
+            "\n", " "
+        )
+
+
+def test_messages_of_older_replays_have_no_tag(tmp_path):
+    path = tmp_path / "a.tit"
+    path.write_text("0 init\n1 init\n0 send 1 1000\n1 recv 0 1000\n0 finalize\n1 finalize\n")
+    trace = read_trace(path)
+    assert (trace.channels.tag.tolist(), trace.events.times[:, BYTES].sum()) == ([0], 1000)

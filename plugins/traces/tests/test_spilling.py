@@ -12,7 +12,7 @@ from parcast.testing import cases
 from parcast_traces.describing import described
 from parcast_traces.errors import TraceError
 from parcast_traces.readers import columnar, goal, read_trace
-from parcast_traces.trace import checks, columns, recording, spilling, tallies
+from parcast_traces.trace import by_rank, checks, columns, recording, spilling, tallies
 from parcast_traces.trace.recording import Recording
 from parcast_traces.writers import write_trace
 
@@ -186,3 +186,46 @@ def test_a_check_of_parts_sees_times_at_their_seams(small):
 def changed(trace, times):
     """Return a trace with other times."""
     return attrs.evolve(trace, events=attrs.evolve(trace.events, times=times))
+
+
+def _paraver():
+    yield "#Paraver (21/11/2026 at 22:07):9000_ns:1(2):1:2(1:1,1:1),1\nc:1:1:2:1:2"
+    for start in range(0, 400, 20):
+        for task, value in ((1, 1), (2, 2)):
+            yield f"2:{task}:1:{task}:1:{start}:50000001:{value}"
+            yield f"2:{task}:1:{task}:1:{start + 5}:50000001:0"
+        for task in (1, 2):
+            yield f"2:{task}:1:{task}:1:{start + 7}:50000002:7:50100004:1:50100003:{task % 2}"
+            yield f"2:{task}:1:{task}:1:{start + 9}:50000002:0"
+        yield f"3:1:1:1:1:{start}:{start}:2:1:2:1:{start}:{start + 5}:8:3"
+
+
+def _actions():
+    for turn in range(40):
+        yield f"0 recv -333 -444 8\n1 compute 5\n1 send 0 {turn % 3} 8\n2 compute 7"
+        yield f"0 recv -333 -444 8\n2 isend 0 {turn} 8\n2 wait 2 0 {turn}"
+
+
+def _schedule():
+    yield "num_ranks 3\nrank 0 {"
+    for turn in range(40):
+        yield f"l{turn}: recv 8b from -1 tag {turn % 2}"
+        yield f"l{turn} requires l{turn - 1}" if turn else ""
+    for rank in (1, 2):
+        yield f"}}\nrank {rank} {{"
+        yield from (f"l{turn}: send 8b to 0 tag {turn % 2}" for turn in range(20))
+    yield "}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.prv", _paraver), ("a.tit", _actions), ("a.goal", _schedule)]
+)
+def test_records_that_are_wanted_by_rank_are_the_same_from_a_file(
+    tmp_path, monkeypatch, name, text
+):
+    path = tmp_path / name
+    path.write_text("\n".join(text()))
+    held = read_trace(path)
+    assert held.count >= 80
+    monkeypatch.setattr(by_rank, "MOST_HELD", 1)
+    assert_same(held, read_trace(path))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from parcast.comparison.lowering import lower
     from parcast.comparison.measurements import Measurement, read_measured, read_table
     from parcast.comparison.over import Over, parse_over, read_overs
+    from parcast.comparison.recorded import is_recorded, measured_times, step_times
     from parcast.comparison.settings import Settings, set_values, split_assignment
     from parcast.comparison.solving import Outcome, Task, Tell, resolve, silent, solve_all
 else:
@@ -27,7 +28,9 @@ __all__ = [
     "Task",
     "Tell",
     "WorkloadLike",
+    "is_recorded",
     "lower",
+    "measured_times",
     "parse_over",
     "read_measured",
     "read_overs",
@@ -37,4 +40,5 @@ __all__ = [
     "silent",
     "solve_all",
     "split_assignment",
+    "step_times",
 ]

@@ -20,8 +20,9 @@ from parcast.comparison.grid import (
 )
 from parcast.comparison.inputs import MachineLike, WorkloadLike
 from parcast.comparison.jobs import jobs_of, with_processes
-from parcast.comparison.measurements import join, read_measured
+from parcast.comparison.measurements import join
 from parcast.comparison.provenance import provenance
+from parcast.comparison.recorded import measured_times
 from parcast.comparison.rows import answer
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import Tell, resolve, silent, solve_all
@@ -88,7 +89,7 @@ def compare(
     seed
         For solvers that draw random numbers.
     measured
-        Measured times to set beside the predictions: whatever `read_measured` takes.
+        Measured times to set beside the predictions: whatever `measured_times` takes.
     uncertainty
         How often to draw the numbers that are stated with an uncertainty, such as 200. The
         interval is widened by how far the solver usually was off, where a plugin has a record.
@@ -123,7 +124,7 @@ def compare(
     solvers = solver_names(registry, solvers, workloads)
     _check(mapping, settings, seed)
     packed = _placement(placement, mapping, workloads)
-    times = None if measured is None else read_measured(measured)
+    times = None if measured is None else measured_times(registry, measured)
     if times is not None and not any(map(jobs_of, workloads)):
         p = (times.values("p") or None) if p is None else p
         d = (times.values("d") or None) if d is None else d

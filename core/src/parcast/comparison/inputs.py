@@ -109,11 +109,19 @@ def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine
             f"--assume-alike: {path} is no recorded run, and only of these can ranks stand for "
             "others; leave it out"
         )
+    if reader and reader.command:
+        raise FileError(
+            f"{path} is no workload and no machine; give it to 'parcast {reader.command} {path}'"
+        )
     if reader:
         return _read_by(reader, path)
     if path.suffix.lower() not in _TABLES:
         files.read_text(path)
-        suffixes = [".toml", ".json", *(entry.suffix for entry in registry.readers.values())]
+        suffixes = [
+            ".toml",
+            ".json",
+            *(r.suffix for r in registry.readers.values() if not r.command),
+        ]
         suffix_list = ", ".join(dict.fromkeys(filter(None, suffixes)))
         raise FileError(f"{path}: no reader for {path.suffix!r} files. Known: {suffix_list}.")
     data = files.read_data(path)
@@ -124,23 +132,34 @@ def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine
 
 def _reader(registry: Catalog, path: Path) -> Reader | None:
     """Return the reader of a file: by its suffix and what it begins with, then by either."""
-    suffix = path.suffix.lower()
-    by_suffix = registry.readers.get(suffix)
+    by_suffix = registry.readers.get(path.suffix.lower())
     try:
-        several = path.is_dir() or not path.exists()
-        suffixes = {"", suffix} if not several and suffix not in _TABLES else {suffix}
-        if by_suffix:
-            suffixes = {suffix}
-        marked = [
-            entry
-            for entry in registry.readers.values()
-            if entry.mark and entry.suffix in ({""} if several else suffixes)
-        ]
-        beginning = _beginning(path, several=several) if marked else ""
+        return reader_by_mark(registry, path) or by_suffix
     except OSError:
         return by_suffix  # what is wrong is told where the file is read
+
+
+def reader_by_mark(registry: Catalog, path: Path) -> Reader | None:
+    """Return the reader whose mark is in the beginning of a file, those of its suffix first.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    suffix = path.suffix.lower()
+    several = path.is_dir() or not path.exists()
+    suffixes = {"", suffix} if not several and suffix not in _TABLES else {suffix}
+    if suffix in registry.readers:
+        suffixes = {suffix}
+    marked = [
+        entry
+        for entry in registry.readers.values()
+        if entry.mark and entry.suffix in ({""} if several else suffixes)
+    ]
+    beginning = _beginning(path, several=several) if marked else ""
     fits = [entry for entry in marked if re.search(entry.mark, beginning)]
-    return max(fits, key=lambda entry: entry.suffix == suffix, default=by_suffix)
+    return max(fits, key=lambda entry: entry.suffix == suffix, default=None)
 
 
 def _beginning(path: Path, *, several: bool) -> str:

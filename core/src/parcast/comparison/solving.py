@@ -23,6 +23,7 @@ from parcast.errors import (
     is_passing,
 )
 from parcast.model.query import Prediction, Query, Status, is_lower_bound
+from parcast.model.workload import Repetitions
 from parcast.plugins.entries import JOBS, Solver, SolverEntry, load
 from parcast.quantities.units import format_seconds
 
@@ -42,6 +43,52 @@ PASSING = "passing"
 
 
 @attrs.frozen
+class Repeated:
+    """Repetitions that a recorded run has, and how many are asked about."""
+
+    repetitions: Repetitions
+    asked: float
+
+    @classmethod
+    def of(cls, query: Query) -> Repeated | None:
+        """Return what a query asks about, None where its workload repeats nothing.
+
+        Raises
+        ------
+        InvalidPointError
+            If there is no such number of repetitions.
+        """
+        repetitions = query.workload.repetitions
+        if repetitions is None:
+            return None
+        return cls(repetitions, repetitions.asked(query.values))
+
+    def of_run(self, prediction: Prediction) -> Prediction:
+        """Return what those asked about take, by what a solver says of all that were recorded.
+
+        They are one run to a solver; its time divided by their number is the mean of one.
+        """
+        if prediction.time is None:
+            return prediction
+        factor = self.asked / len(self.repetitions.seconds)
+
+        def scaled(seconds: float | None) -> float | None:
+            return None if seconds is None else factor * seconds
+
+        return attrs.evolve(
+            prediction,
+            time=factor * prediction.time,
+            parts=prediction.parts and prediction.parts * factor,
+            lower=scaled(prediction.lower),
+            upper=scaled(prediction.upper),
+            std=scaled(prediction.std),
+            ci=prediction.ci and (factor * prediction.ci[0], factor * prediction.ci[1]),
+            quantiles={level: factor * value for level, value in prediction.quantiles.items()},
+            notes=(f"the time of {self.repetitions.describe(self.asked)}", *prediction.notes),
+        )
+
+
+@attrs.frozen
 class Task:
     """A query brought to the kind of one solver."""
 
@@ -52,6 +99,7 @@ class Task:
     exact: bool = True  #: every lowering on the way was
     below: bool = True  #: every lowering on the way kept lower bounds
     conversion: float = 0.0  #: seconds that the first lowering says it takes
+    repeated: Repeated | None = None  #: what the time is of, where a recorded run repeats it
 
 
 @attrs.frozen
@@ -105,6 +153,7 @@ def resolve(
     try:
         if hasattr(query.workload.content, "check"):  # found once, before any solver
             query.workload.content.check(query)
+        repeated = Repeated.of(query)
         if jobs_of(query.workload):
             _check_jobs(registry, name)
         if name in registry.solvers:
@@ -139,7 +188,7 @@ def resolve(
     notes += tuple(not_modeled(registry, entry, original if steps else query))
     exact = all(way.exact for way in ways)
     below = all(way.exact or way.below for way in ways)
-    return Task(entry, query, steps, notes, exact, below, seconds)
+    return Task(entry, query, steps, notes, exact, below, seconds, repeated)
 
 
 def _conversion(registry: Catalog, query: Query, goal: str, load: Callable[[str], Any]) -> float:
@@ -238,19 +287,27 @@ def solve_all(
 
 
 def _as_asked(task: Task, outcome: Outcome) -> Outcome:
+    """Return what a solver's answer is to the workload that was asked about."""
+    prediction = outcome.prediction
+    if task.notes or not task.exact:
+        prediction = _of_unlowered(task, prediction)
+    if task.repeated is not None:
+        prediction = task.repeated.of_run(prediction)
+    return attrs.evolve(outcome, prediction=prediction)
+
+
+def _of_unlowered(task: Task, prediction: Prediction) -> Prediction:
     """Add the lowering's notes; a bound of an approximation is none of the workload asked."""
-    if task.exact and not task.notes:
-        return outcome
-    prediction = attrs.evolve(outcome.prediction, notes=(*task.notes, *outcome.prediction.notes))
-    if not task.exact:
-        details = (
-            {**prediction.details, "bound": "lower"}
-            if is_lower_bound(prediction)
-            else prediction.details
-        )
-        lower = prediction.lower if task.below else None
-        prediction = attrs.evolve(prediction, lower=lower, upper=None, details=details)
-    return Outcome(prediction, outcome.seconds)
+    prediction = attrs.evolve(prediction, notes=(*task.notes, *prediction.notes))
+    if task.exact:
+        return prediction
+    details = (
+        {**prediction.details, "bound": "lower"}
+        if is_lower_bound(prediction)
+        else prediction.details
+    )
+    lower = prediction.lower if task.below else None
+    return attrs.evolve(prediction, lower=lower, upper=None, details=details)
 
 
 def _say(tell: Tell, name: str, count: int, solved: int) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from parcast.model.placement import Placement, place
     from parcast.model.query import Parts, Prediction, Query, Status, is_lower_bound
     from parcast.model.traffic import Messages, derives_traffic, traffic_of
-    from parcast.model.workload import ORIGINS, Workload
+    from parcast.model.workload import ORIGINS, Repetitions, Workload
 else:
     __getattr__ = lazily(__name__)
 
@@ -60,6 +60,7 @@ __all__ = [
     "Prediction",
     "Query",
     "Question",
+    "Repetitions",
     "Seconds",
     "Status",
     "Topology",

@@ -161,6 +161,7 @@ class Reader:
     suffixes that nobody else reads, and folders and patterns such as ``run-*.json``, of which the
     mark is searched for in the names of their files, one a line. One that is ``alike`` can take
     ranks that have no file for the like of others, where `parcast.files.assumes_alike` says so.
+    What a ``command`` takes is no workload, and whoever gives it for one is told the command.
     """
 
     suffix: str
@@ -168,6 +169,7 @@ class Reader:
     summary: str
     mark: str = attrs.field(default="", kw_only=True)
     alike: bool = attrs.field(default=False, kw_only=True)
+    command: str = attrs.field(default="", kw_only=True)
     api: int = attrs.field(default=API, kw_only=True)
 
     @property

@@ -11,7 +11,8 @@ import attrs
 
 from parcast.comparison import inputs
 from parcast.comparison.grid import check_mapping, check_seed, listed, solver_names, whole_numbers
-from parcast.comparison.measurements import Measurements, read_measured
+from parcast.comparison.measurements import Measurements
+from parcast.comparison.recorded import measured_times
 from parcast.comparison.settings import Settings, option_value
 from parcast.comparison.uncertainty import check_uncertainty
 from parcast.errors import FileError, ParcastError, UnknownNameError, did_you_mean
@@ -77,7 +78,9 @@ class _Reading:
             if key not in _KEYS:
                 hint = did_you_mean(str(key), _KEYS) or f" Known: {', '.join(_KEYS)}."
                 raise FileError(f"{self.where}: unknown key {key!r}.{hint}")
-        times = self._read("measured", lambda value: read_measured(self._beside(value)))
+        times = self._read(
+            "measured", lambda value: measured_times(self.registry, self._beside(value))
+        )
         plans = self._plans(times)
         points = sum(map(len, plans))
         if points > MOST_POINTS:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast import Registry
-from parcast.comparison import Measurement, Settings, read_measured, set_values
+from parcast.comparison import Measurement, Settings, measured_times, set_values
 from parcast.errors import FileError, UnknownNameError, did_you_mean
 from parcast.model import Machine, Query, Workload
 
@@ -68,7 +68,7 @@ def observe(
     ParcastError
         If the table is wrong, or a column is no parameter of the workload.
     """
-    table = read_measured(measured, speedups=True, repetitions=True)
+    table = measured_times(registry, measured, speedups=True, repetitions=True)
     parameters = [name for name in table.columns if _is_parameter(name, table.where, workload)]
     for name in parameters:
         if name in settings.parameters:

@@ -37,6 +37,9 @@ AssumeAlike = Annotated[
         "--assume-alike", help="Take ranks of a profile without a file for the like of the first."
     ),
 ]
+OfSteps = Annotated[
+    bool, typer.Option("--steps", help="The steps that the trace repeats alone, and each of them.")
+]
 Texts = list[str] | None
 RecordedOn = Annotated[
     str | None, typer.Option("--recorded-on", help="The machine that the run was recorded on.")

@@ -15,6 +15,7 @@ from parcast_perturb.command_options import (
     Collectives,
     Eager,
     Json,
+    OfSteps,
     Overhead,
     Policy,
     PolicyOption,
@@ -70,6 +71,7 @@ def run(
     remove_noise: RemoveNoise = False,
     perturbation: InFile = None,
     assume_alike: AssumeAlike = False,
+    steps: OfSteps = False,
     recorded: RecordedOn = None,
     machine: TimedOn = None,
     overhead: Overhead = None,
@@ -83,6 +85,8 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Predict how a traced run's time changes, and where delays are made and absorbed."""
+    import attrs
+
     from parcast_perturb.forecast import forecast
     from parcast_perturb.options import MachineOptions, PerturbationOptions
     from parcast_perturb.perturbation import Semantics
@@ -91,7 +95,9 @@ def run(
         latency=latency or (), per_byte=per_byte or (), os_noise=os_noise or (),
         compute_noise=compute_noise or (), remove_noise=remove_noise,
     )  # fmt: skip
-    background = MachineOptions(machine=machine, recorded=recorded, overhead=overhead, eager=eager)
+    background = MachineOptions(
+        machine=machine, recorded=recorded, overhead=overhead, eager=eager, steps=steps
+    )
     change, traced = _read(
         context, file, options, background, perturbation, assume_alike=assume_alike
     )
@@ -101,6 +107,7 @@ def run(
         traced.trace, traced.with_noise(change), traced.recorded, semantics, names,
         replications=replications or (100 if traced.noisy else 1), seed=seed, notes=traced.notes,
     )  # fmt: skip
+    answer = attrs.evolve(answer, steps=traced.steps)
     _report(context, answer, folder, as_json)
 
 

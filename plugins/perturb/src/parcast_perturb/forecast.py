@@ -36,6 +36,7 @@ class Forecast:
     main: str  #: the policy whose numbers are shown first
     path: Path | None = None
     notes: tuple[str, ...] = ()
+    steps: int = 0  #: that the run consists of, where it was asked about them
 
     def ends(self, policy: str) -> Floats:
         """Return the perturbed ends, [rank, replication], in ticks."""

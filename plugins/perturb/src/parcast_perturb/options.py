@@ -24,6 +24,7 @@ class MachineOptions:
     recorded: str | None = None  #: --recorded-on
     overhead: str | None = None  #: --overhead
     eager: str | None = None  #: --eager
+    steps: bool = False  #: --steps
 
 
 @attrs.frozen(kw_only=True)

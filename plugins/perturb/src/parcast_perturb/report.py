@@ -68,6 +68,7 @@ def forecast_json(forecast: Forecast) -> dict[str, Any]:
             "ranks": _where_json(range(trace.size), changes[len(trace.sites) :]),
         },
         "path": attrs.asdict(forecast.path) if forecast.path else None,
+        "steps": forecast.steps,
         "replications": main.final.shape[1],
         "notes": list(forecast.notes),
     }
@@ -161,6 +162,13 @@ def _makespan_lines(forecast: Forecast) -> Iterator[str]:
             levels = ", ".join(_time(forecast, ticks) for ticks in estimate["quantiles"].values())
             line += f" (mean between {low} and {high}; 5 %, 50 %, 95 %: {levels})"
         yield line
+    if forecast.steps:
+        means = {policy: spread(forecast.makespans(policy))["mean"] for policy in forecast.delays}
+        each = ", ".join(
+            f"{name} {_time(forecast, ticks / forecast.steps)}"
+            for name, ticks in {"before": before, **means}.items()
+        )
+        yield f"each of {forecast.steps} steps: {each}"
 
 
 def _by_clocks(trace: Trace, before: float) -> str:

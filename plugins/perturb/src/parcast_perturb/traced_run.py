@@ -41,6 +41,7 @@ class TracedRun:
     calls: tuple[Addition, ...] = ()  #: noise of the machine that the trace was timed on
     gaps: tuple[Addition, ...] = ()
     notes: tuple[str, ...] = ()
+    steps: int = 0  #: that the trace repeats, where it is of them alone
 
     @property
     def noisy(self) -> bool:
@@ -91,6 +92,16 @@ def read_run(
         If the trace cannot be read or timed, or two options contradict each other.
     """
     trace = read_trace(file, assume_alike=assume_alike)
+    if not options.steps:
+        return _run_of(registry, trace, options)
+    if trace.steps is None:
+        raise ParcastError(f"--steps: {file} has no steps that repeat; leave it out")
+    run = _run_of(registry, trace.steps.trace, options)
+    return attrs.evolve(run, steps=len(trace.steps.seconds))
+
+
+def _run_of(registry: Registry, trace: Trace, options: MachineOptions) -> TracedRun:
+    """Return the run of a trace, timed on a machine if one is named."""
     if options.machine is None:
         return _recorded_run(registry, trace, options)
     contradicting = {"--recorded-on": options.recorded, "--overhead": options.overhead,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parcast import FamilyEntry, KernelEntry, PartEntry, Query, SolverEntry, hookimpl
+from parcast import FamilyEntry, KernelEntry, PartEntry, Query, Reader, SolverEntry, hookimpl
 from parcast.plugins import COST_FEATURES, resources
 
 if TYPE_CHECKING:
@@ -39,6 +39,16 @@ SHARES = {
 }
 FOLLOWED = ("background", "links", "traffic", *COST_FEATURES)
 
+
+#: Files of nets, which a command takes.
+parcast_readers = (
+    Reader(
+        ".pnml",
+        "parcast_petri.nets.pnml.reading:read_pnml",
+        "A Petri net.",
+        command="petri solve",
+    ),
+)
 
 parcast_solvers = (
     SolverEntry(

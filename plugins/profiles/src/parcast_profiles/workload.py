@@ -29,6 +29,7 @@ class Format:
 
     mark: bytes
     target: str
+    events: bool = False  #: its lines are events, as many as a run has
 
     def begins(self, beginning: bytes) -> bool:
         """Tell whether a file that begins so is of this format."""
@@ -42,7 +43,9 @@ FORMATS = (
     Format(rb"\ASQLite format 3\x00", f"{_READERS}.nsight:read"),
     Format(rb"<!DOCTYPE HPCToolkit|<HPCToolkitExperiment", f"{_READERS}.hpctoolkit:read"),
     Format(rb"\A.{257}ustar", f"{_READERS}.cube:read"),
-    Format(rb"\A(?:\xef\xbb\xbf)?[Tt]imestamp \([mun]?s\)", f"{_READERS}.pipit_csv:read"),
+    Format(
+        rb"\A(?:\xef\xbb\xbf)?[Tt]imestamp \([mun]?s\)", f"{_READERS}.pipit_csv:read", events=True
+    ),
     Format(rb"\APROJECTIONS_ID", f"{_READERS}.projections:read"),
     Format(rb"\AHPCTOOLKIT(?:meta|prof|ctxt|trce)", f"{_READERS}.hatchet_json:refuse_database"),
     Format(
@@ -77,15 +80,15 @@ def _profile(file: Path) -> Profile:
     """Return the profile in a file, by what it begins with."""
     with file.open("rb") as opened:
         beginning = opened.read(_BEGINNING)
-    if file.stat().st_size > MOST_BYTES:
-        raise FileError(f"{file} has over {MOST_BYTES >> 30} GiB; profiles are smaller")
-    target = next((entry.target for entry in FORMATS if entry.begins(beginning)), None)
-    if target is None:
+    file_format = next((entry for entry in FORMATS if entry.begins(beginning)), None)
+    if file_format is None:
         raise FileError(
             f"{file}: it begins as no profile does of Caliper, Score-P, TAU, HPCToolkit, Nsight "
             "Systems, Projections, Pipit, Hatchet or Thicket"
         )
-    profile: Profile = load(target)(file)
+    if file.stat().st_size > MOST_BYTES and not file_format.events:
+        raise FileError(f"{file} has over {MOST_BYTES >> 30} GiB; profiles are smaller")
+    profile: Profile = load(file_format.target)(file)
     return profile
 
 

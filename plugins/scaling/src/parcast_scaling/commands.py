@@ -85,9 +85,9 @@ def scaling(
     """
     times, sources = _times_and_sources(context.obj, runs)
     if times is None and len(runs) > 1 and on is None:
-        from parcast_scaling.reading import read_profiles
+        from parcast_scaling.reading import read_recorded
 
-        times, sources = read_profiles(context.obj, runs), ()
+        times, sources = read_recorded(context.obj, runs), ()
     if times is None:
         _refuse_options(runs, to=to, weak=weak, worth_measuring=worth_measuring, measure=measure)
         from parcast_scaling.amount_commands import find_formulas
@@ -141,11 +141,14 @@ def walltime(
 
 def _times_and_sources(registry: Registry, runs: list[str]) -> tuple[Times | None, tuple[str, ...]]:
     """Return the table of times, and what stands beside it: a program, or traces."""
+    from parcast.comparison import is_recorded
     from parcast_scaling.datasets import read_series
     from parcast_scaling.reading import read_times
 
     tables: dict[str, Times] = {}
     for run in runs:
+        if is_recorded(registry, run):
+            continue
         times = read_series(registry, run) or read_times(run)
         if times is not None:
             tables[run] = times

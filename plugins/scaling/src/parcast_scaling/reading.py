@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison import read_table
+from parcast.comparison import is_recorded, read_table, step_times
 from parcast.errors import FileError, UnitError, shorten
 from parcast.files import read_text
 from parcast.quantities import parse_quantity, to_base
@@ -81,27 +81,53 @@ def _of_thicket(text: str, path: Path, file: str) -> Times:
     return Times(where=str(path), runs=runs, remarks=remarks, varies="n" in names, profiles=True)
 
 
-def read_profiles(registry: Registry, files: Sequence[str]) -> Times | None:
-    """Return the times that profiles of several runs have; None where they are no profiles.
+def read_recorded(registry: Registry, files: Sequence[str]) -> Times | None:
+    """Return the times of recorded runs: profiles, or steps that repeat; None where none is one.
 
     Raises
     ------
     FileError
-        If a later file is no profile.
+        If a later file is none.
     """
     if any(file.lower().endswith((".csv", ".tsv")) for file in files):
         return None
     runs: list[Run] = []
+    remarks: dict[str, None] = {}
     for file in files:
-        workload = registry.workload(file)
-        if workload.kind != "profile":
-            if not runs:
-                return None
-            raise FileError(f"{file} is no profile, as {files[0]} is; give profiles alone")
-        profile = workload.content.profile
-        runs.append(Run(profile.processes, profile.seconds / profile.processes, 1.0, file))
-    remark = "times are means of processes, as profiles have them, without what no region covers"
-    return Times(where=", ".join(files), runs=tuple(runs), remarks=(remark,))
+        own, remark = (
+            _steps(registry, file) if is_recorded(registry, file) else _profile(registry, file)
+        )
+        if not own and not runs:
+            return None
+        if not own:
+            raise FileError(
+                f"{file} is no profile and has no steps that repeat, unlike {files[0]}; give such "
+                "files alone"
+            )
+        runs += own
+        remarks[remark] = None
+    if len(remarks) > 1:
+        raise FileError(f"{', '.join(files)}: some are profiles and some have steps; give one kind")
+    return Times(where=", ".join(files), runs=tuple(runs), remarks=tuple(remarks))
+
+
+def _profile(registry: Registry, file: str) -> tuple[list[Run], str]:
+    workload = registry.workload(file)
+    if workload.kind != "profile":
+        return [], ""
+    profile = workload.content.profile
+    run = Run(profile.processes, profile.seconds / profile.processes, 1.0, file)
+    return [
+        run
+    ], "times are means of processes, as profiles have them, without what no region covers"
+
+
+def _steps(registry: Registry, file: str) -> tuple[list[Run], str]:
+    """Return each step of a recorded run as a run."""
+    steps = step_times(registry, file)
+    items = steps.items if steps else ()
+    runs = [Run(item.at["p"], item.value, 1.0, item.place) for item in items]
+    return runs, "times are those of the steps that each run repeats"
 
 
 def _series(where: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Times:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parcast import FamilyEntry, KernelEntry, SolverEntry, hookimpl
+from parcast import FamilyEntry, KernelEntry, Reader, SolverEntry, hookimpl
 from parcast.plugins import MEMORY_FEATURES
 
 if TYPE_CHECKING:
@@ -12,6 +12,22 @@ if TYPE_CHECKING:
 
 
 _FOLLOWED = ("network.saturation", *MEMORY_FEATURES)
+
+#: Files of JMT, which a command takes.
+parcast_readers = (
+    Reader(
+        ".jsimg",
+        "parcast_spmd.network_files:read",
+        "A queuing network of JMT.",
+        command="spmd network",
+    ),
+    Reader(
+        ".jmva",
+        "parcast_spmd.network_files:read",
+        "A queuing network of JMT.",
+        command="spmd network",
+    ),
+)
 
 parcast_solvers = (
     FamilyEntry(

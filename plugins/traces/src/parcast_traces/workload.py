@@ -10,6 +10,7 @@ import attrs
 from parcast import Query, Workload
 from parcast.errors import InvalidPointError
 from parcast.files import assumes_alike
+from parcast.model import Repetitions
 from parcast_traces.describing import described
 from parcast_traces.errors import MissingRanksError
 from parcast_traces.trace.columns import Floats, Ints, Trace
@@ -60,11 +61,14 @@ class Traced:
 
 
 def workload(trace: Trace, path: Path) -> Workload:
-    """Return a trace as a workload."""
+    """Return a trace as a workload; of one that repeats steps its times are of a step."""
+    steps = trace.steps
     return Workload(
         name=path.stem,
         kind="trace",
-        content=Traced(trace),
+        content=Traced(trace if steps is None else steps.trace),
+        parameters={} if steps is None else {"steps": 1.0},
+        repetitions=None if steps is None else Repetitions("step", tuple(steps.seconds.tolist())),
         summary=f"A recorded run of {trace.size} processes, {trace.count:,} events.",
         data=described(trace),
         where=str(path),

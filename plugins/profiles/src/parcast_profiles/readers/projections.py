@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable
@@ -18,7 +19,8 @@ _TIME_AT = {_BEGIN: 3, _END: 3, _BEGIN_IDLE: 1, _END_IDLE: 1, 6: 1, 7: 1}
 _ENTRY = re.compile(r'ENTRY CHARE (\d+) "([^"]*)"')
 _PROCESSORS = re.compile(r"PROCESSORS (\d+)")
 _MICRO = 1e-6
-_MOST_BYTES = 4 << 30
+#: A packed log may become so many times its size, or these bytes if they are more.
+_MOST_TIMES, _LEAST_ROOM = 250, 64 << 20
 
 
 def read(path: Path) -> Profile:
@@ -83,11 +85,16 @@ def _summed(lines: Iterable[str], file: Path) -> tuple[dict[int, float], float]:
     seconds: dict[int, float] = defaultdict(float)
     stack: list[tuple[int, int]] = []
     begin = end = None
+    packed = file.stat().st_size if file.name.endswith(".gz") else None
+    room = math.inf if packed is None else max(_MOST_TIMES * packed, _LEAST_ROOM)
     size = 0
     for number, line in enumerate(lines, 1):
         size += len(line)
-        if size > _MOST_BYTES:
-            raise FileError(f"{file} has over {_MOST_BYTES >> 30} GiB unpacked")
+        if size > room:
+            raise FileError(
+                f"{file} becomes more than {_MOST_TIMES} times as large unpacked, which no log is "
+                "known to; if it is one, unpack it"
+            )
         cells = line.split()
         if not cells or cells[0] == "PROJECTIONS-RECORD":
             continue

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from parcast.errors import FileError, did_you_mean
-from parcast_traces.readers.text import number, whole
-from parcast_traces.readers.wildcards import ANY, Envelope, Steps
+from parcast_traces.readers.plans import Plan
+from parcast_traces.readers.text import Place, number, whole
+from parcast_traces.readers.wildcards import ANY, Envelope
 from parcast_traces.trace.columns import NONE
 from parcast_traces.trace.rank_recorder import RankRecorder
 
@@ -30,19 +31,20 @@ RECEIVES = frozenset({"recv", "irecv", "sendrecv"})
 class Player:
     """The actions of one rank; ``clock`` counts its work."""
 
-    def __init__(self, recorder: RankRecorder | Steps, size: int) -> None:
+    def __init__(self, recorder: RankRecorder | Plan, size: int) -> None:
         self.recorder: Any = recorder
         self.size = size
-        self.clock, self.default, self.where, self.name = 0.0, _BYTE, "", ""
+        self.clock, self.default, self.name = 0.0, _BYTE, ""
+        self.where: str | Place = ""
         self.last_call = 0.0  #: the clock at the last call
         self.opened, self.tested = 0, False
         self.keys: dict[int, tuple[int, int, int]] = {}  #: open requests, as waits name them
         self.requests_of: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
         self.nobody = set[int]()  #: requests behind which there is no message
         #: What the receives got that name no source or no tag; None: that is being found out.
-        self.envelopes: deque[Envelope] | None = None
+        self.envelopes: Iterator[Envelope] | None = None
 
-    def play(self, words: Sequence[str], where: str) -> None:
+    def play(self, words: Sequence[str], where: str | Place) -> None:
         """Record one action."""
         self.where, self.name = where, (name := words[0].lower())
         action = _ACTIONS.get(name)
@@ -177,7 +179,7 @@ class Player:
     def _envelope(self, source: int, tag: int) -> Envelope:
         """Return the source and tag of a message whose receive does not name both."""
         if self.envelopes is not None:
-            return self.envelopes.popleft()
+            return next(self.envelopes)
         return ANY if source in _ANY_SOURCE else source, ANY if tag == _ANY_TAG else tag
 
     def _to_nobody(self, request: int | None) -> None:
@@ -201,6 +203,8 @@ class Player:
         return tag
 
     def _message(self, words: Sequence[str]) -> tuple[int, int, float]:
+        if len(words) == 2:  # before there were tags: the peer and how much
+            return self._source(words[0]), 0, self.amount(words, 1, None)
         peer, tag = self._source(words[0]), self._tag(words[1])
         return peer, tag, self.amount(words, 2, 3)
 

@@ -8,18 +8,18 @@ say whose message a receive from any source got, nor which request a test comple
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from parcast.errors import FileError, UnsupportedError
 from parcast_traces.readers.allprof_calls import ARGUMENTS, MESSAGES, Call, calls_of
 from parcast_traces.readers.communicators import WORLD, Communicators, Name
+from parcast_traces.readers.plans import Plan, Plans
 from parcast_traces.readers.rank_files import check_size, rank_files
 from parcast_traces.readers.wildcards import (
     ANY,
     Envelope,
-    Steps,
+    Envelopes,
     counted,
     messages_of,
     wildcard_notes,
@@ -61,7 +61,7 @@ def read(path: Path, files: Sequence[Path] = (), *, assume_alike: bool = False) 
     comms.record(recording)
     envelopes = _messages(files, ranks) if any(handles.wild for handles in ranks) else []
     for recorder, file, handles in zip(recording.ranks, files, ranks, strict=True):
-        got = deque(envelopes[recorder.rank]) if envelopes else None
+        got = iter(envelopes[recorder.rank]) if envelopes else None
         writer = _Writer(recorder, handles, min(starts), got)
         for call in calls_of(file):
             writer.write(call)
@@ -72,9 +72,9 @@ def read(path: Path, files: Sequence[Path] = (), *, assume_alike: bool = False) 
     return recording.trace(tick=1e-6, notes=tuple(notes))
 
 
-def _messages(files: Sequence[Path], ranks: Sequence[_Handles]) -> list[list[Envelope]]:
+def _messages(files: Sequence[Path], ranks: Sequence[_Handles]) -> list[Envelopes]:
     """Return whose messages the receives got that name no source or no tag."""
-    plans = [Steps(handles.rank) for handles in ranks]
+    plans = Plans(len(ranks)).ranks
     for plan, file, handles in zip(plans, files, ranks, strict=True):
         planner, last = _Writer(plan, handles, 0.0, None), None
         for call in calls_of(file):
@@ -82,7 +82,7 @@ def _messages(files: Sequence[Path], ranks: Sequence[_Handles]) -> list[list[Env
             planner.worked += call.start - last
             planner.write(call)
             last = call.end
-    return messages_of([plan.steps for plan in plans])
+    return messages_of(plans)
 
 
 class _Handles:
@@ -165,8 +165,8 @@ class _Writer:
     """
 
     def __init__(
-        self, recorder: RankRecorder | Steps, handles: _Handles, origin: float,
-        got: deque[Envelope] | None,
+        self, recorder: RankRecorder | Plan, handles: _Handles, origin: float,
+        got: Iterator[Envelope] | None,
     ) -> None:  # fmt: skip
         self.recorder, self.handles, self.origin, self.got = recorder, handles, origin, got
         self.worked = 0.0
@@ -174,7 +174,7 @@ class _Writer:
 
     def write(self, call: Call) -> None:
         name, times = call.name, (call.start - self.origin, call.end - self.origin)
-        if isinstance(self.recorder, Steps):
+        if isinstance(self.recorder, Plan):
             times = (self.worked, self.worked)
         if name in ("comm_rank", "comm_size") or name not in ARGUMENTS:
             self.recorder.local(name if name in ("init", "finalize") else "call", *times,
@@ -185,7 +185,7 @@ class _Writer:
             self._message(call, times)
         else:
             comm = self.handles.of(call)
-            if comm != WORLD and isinstance(self.recorder, Steps):
+            if comm != WORLD and isinstance(self.recorder, Plan):
                 return  # a plan knows meetings of all ranks alone
             size = call.bytes() if "count" in call.arguments else 0
             root = self._peer(call, comm, call.whole("root")) if name in ROOTED else None
@@ -208,12 +208,12 @@ class _Writer:
     def _peer(self, call: Call, comm: Name, position: int) -> int:
         return self.handles.comms.peer(comm, position, call.where)
 
-    def _envelope(self, position: int, tag: int, comm: Name, where: str) -> Envelope:
+    def _envelope(self, position: int, tag: int, comm: Name, where: object) -> Envelope:
         """Return the rank and the tag of a message; None: nobody sent it, or it goes to nobody."""
         if position >= 0 and tag >= 0:
             return self.handles.comms.peer(comm, position, where), tag
         if self.got is not None:
-            return self.got.popleft()
+            return next(self.got)
         source = self.handles.comms.peer(comm, position, where) if position >= 0 else ANY
         return source, tag if tag >= 0 else ANY
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import attrs
 
 from parcast.errors import FileError, UnsupportedError, shorten
-from parcast_traces.readers.text import lines, number, whole
+from parcast_traces.readers.text import Place, lines, number, whole
 from parcast_traces.trace.calls import ISENDS, SENDS
 
 _SEND = ("buf", "count", "type", "peer", "tag", "comm", "request")
@@ -51,7 +51,7 @@ class Call:
     start: float
     end: float
     arguments: Mapping[str, str]
-    where: str
+    where: Place
 
     def whole(self, name: str) -> int:
         """Return an argument that is a whole number."""
@@ -80,7 +80,7 @@ def calls_of(path: Path) -> Iterator[Call]:
     for line, text in lines(path):
         if not text or text.startswith("#"):
             continue
-        where, parts = f"{path}:{line}", text.split(":")
+        where, parts = Place(str(path), line), text.split(":")
         if not parts[0].startswith("MPI_") or len(parts) < 3:
             raise FileError(f"{where}: {shorten(text)!r} is no call of liballprof")
         name, arguments = parts[0].lower().removeprefix("mpi_"), parts[2:-1]

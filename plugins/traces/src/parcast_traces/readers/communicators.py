@@ -48,7 +48,7 @@ class Communicators:
         for name, members in self.members.items():
             recording.communicator(name, members)
 
-    def peer(self, name: Name, position: int, where: str) -> int:
+    def peer(self, name: Name, position: int, where: object) -> int:
         """Return the rank at a position.
 
         Raises

@@ -7,16 +7,18 @@ Ranks that the text leaves out do nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from parcast.errors import FileError, shorten
 from parcast_traces.readers.goal_binary import MAGIC
 from parcast_traces.readers.goal_binary import schedule as binary_schedule
-from parcast_traces.readers.playing import Playing, is_wild, trace_of
+from parcast_traces.readers.plans import Plan, Plans
+from parcast_traces.readers.playing import Playing, is_wild, plan_steps, trace_of, wild_note
 from parcast_traces.readers.portals import ANYS, Operation, add_messages, parsed
 from parcast_traces.readers.schedules import ANY, Schedule, Step
 from parcast_traces.readers.text import lines
+from parcast_traces.readers.wildcards import Envelopes, messages_of
 from parcast_traces.trace.columns import Trace
 
 #: No schedule has more ranks; a larger number is another file given by mistake.
@@ -52,12 +54,17 @@ def read(path: Path) -> Trace:
     """
     if _begins(path, MAGIC):
         return trace_of(schedule(path))
-    streamed = _Streamed(path)
-    for where, text in _statements(path):
-        streamed.take(where, text)
-        if streamed.asks_for_all:
-            return trace_of(schedule(path))
-    return streamed.trace()
+    recorded = _Recorded(str(path))
+    streamed = _Streamed(path, recorded.take)
+    if not streamed.read() and recorded.wild:
+        planned = _Planned(str(path))
+        if _Streamed(path, planned.take).read():
+            recorded = _Recorded(str(path), messages_of(planned.ranks))
+            streamed = _Streamed(path, recorded.take)
+            streamed.read()
+    if streamed.asks_for_all:
+        return trace_of(schedule(path))
+    return recorded.trace(streamed.size, streamed.notes())
 
 
 def schedule(path: Path) -> Schedule:
@@ -82,7 +89,7 @@ def schedule(path: Path) -> Schedule:
 def _check_size(path: Path) -> None:
     if path.is_file() and path.stat().st_size > _MOST_BYTES:
         raise FileError(f"{path} has {path.stat().st_size >> 20:,} MiB; a schedule that is not "
-                        "read rank by rank (in binary, or with receives from any source) has up "
+                        "read rank by rank (in binary, or with operations of Portals) has up "
                         f"to {_MOST_BYTES >> 20}")  # fmt: skip
 
 
@@ -230,13 +237,22 @@ class _Parser:
 
 
 class _Streamed(_Parser):
-    """A schedule that becomes a trace rank by rank, so that one rank's steps are held at a time."""
+    """A schedule that is read rank by rank, so that one rank's steps are held at a time."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, each: Callable[[int, int, list[Step]], bool]) -> None:
         super().__init__(path)
-        self.playing: Playing | None = None
+        self.each = each  #: takes how many ranks there are, a rank and its steps, if it can
         self.asks_for_all = False  #: what a rank does depends on the others
+        self.begun = False  #: a rank has been taken
         self.characters = 0  #: of the rank that is being read
+
+    def read(self) -> bool:
+        """Take all ranks; return whether that could be done without the others."""
+        for where, text in _statements(self.path):
+            self.take(where, text)
+            if self.asks_for_all:
+                return False
+        return True
 
     def take(self, where: str, text: str) -> None:
         """Read one line."""
@@ -249,25 +265,53 @@ class _Streamed(_Parser):
     def _close(self) -> None:
         super()._close()
         self.characters = 0
-        steps = self.ranks[self.rank]
         self.asks_for_all = (
             self._is_short()
             or bool(self.operations)
-            or any(is_wild(step) for step in steps if step.kind == "recv")
+            or not self.each(self.size, self.rank, self.ranks[self.rank])
         )
-        if not self.asks_for_all:
-            if self.playing is None:
-                self.playing = Playing(self.size, str(self.path))
-            self.playing.play(self.rank, steps)
-            self.ranks[self.rank] = []
+        self.begun = True
+        self.ranks[self.rank] = []
 
     def _is_short(self) -> bool:
         """Return whether the file has too few bytes to name as many ranks as it says it has."""
-        if self.playing is not None or not self.path.is_file():
+        if self.begun or not self.path.is_file():
             return False
         return self.size > _MOST_IDLE + self.path.stat().st_size // len("rank 0{}")
 
-    def trace(self) -> Trace:
-        """Return the trace."""
-        notes = self.notes()
-        return (self.playing or Playing(self.size, str(self.path))).trace(notes)
+
+class _Planned:
+    """The plans of all ranks, by which receives from any source find their messages."""
+
+    def __init__(self, where: str) -> None:
+        self.where, self.ranks = where, list[Plan]()
+
+    def take(self, size: int, rank: int, steps: list[Step]) -> bool:
+        """Plan what a rank does."""
+        self.ranks = self.ranks or Plans(size, self.where).ranks
+        plan_steps(self.ranks[rank], steps, self.where)
+        return True
+
+
+class _Recorded:
+    """The trace; without ``envelopes`` it ends at a receive that names no source or no tag."""
+
+    def __init__(self, where: str, envelopes: Sequence[Envelopes] = ()) -> None:
+        self.where, self.envelopes = where, envelopes
+        self.playing: Playing | None = None
+        self.wild = False  #: a receive names no source or no tag
+
+    def take(self, size: int, rank: int, steps: list[Step]) -> bool:
+        """Record what a rank does; return whether its receives are known."""
+        self.wild = any(is_wild(step) for step in steps if step.kind == "recv")
+        if self.wild and not self.envelopes:
+            return False
+        self.playing = self.playing or Playing(size, self.where)
+        self.playing.play(rank, steps, self.envelopes[rank] if self.envelopes else ())
+        return True
+
+    def trace(self, size: int, notes: tuple[str, ...]) -> Trace:
+        """Return the trace, in which ranks that were not taken do nothing."""
+        return (self.playing or Playing(size, self.where)).trace(
+            (*notes, *wild_note(self.envelopes))
+        )

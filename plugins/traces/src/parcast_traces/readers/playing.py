@@ -7,8 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from parcast.errors import UnsupportedError
+from parcast_traces.readers.plans import Plan, Plans
 from parcast_traces.readers.schedules import ANY, Schedule, Step
-from parcast_traces.readers.wildcards import Envelope, Steps, messages_of
+from parcast_traces.readers.wildcards import Envelope, Envelopes, messages_of
 from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.rank_recorder import RankRecorder
 from parcast_traces.trace.recording import Recording
@@ -31,9 +32,7 @@ def trace_of(schedule: Schedule) -> Trace:
         playing.recording.communicator(name, members)
     notes = list(schedule.notes)
     envelopes = _messages(schedule) if any(map(is_wild, _receives(schedule))) else []
-    if count := sum(map(len, envelopes)):
-        notes.append(f"{count:,} receives from any source or of any tag take the message that is "
-                     "there first where nothing but computation takes time")  # fmt: skip
+    notes += wild_note(envelopes)
     for rank, steps in enumerate(schedule.ranks):
         playing.play(rank, steps, envelopes[rank] if envelopes else ())
     return playing.trace(notes)
@@ -78,12 +77,24 @@ def is_wild(step: Step) -> bool:
     return ANY in (step.peer, step.tag)
 
 
-def _messages(schedule: Schedule) -> list[list[Envelope]]:
+def _messages(schedule: Schedule) -> list[Envelopes]:
     """Return of each rank whose messages its receives got that name no source or no tag."""
-    plans = [Steps(rank, schedule.where) for rank in range(len(schedule.ranks))]
+    plans = Plans(len(schedule.ranks), schedule.where).ranks
     for plan, steps in zip(plans, schedule.ranks, strict=True):
-        (_Streams if _are_several(steps) else _Order)(plan, steps, schedule.where).play()
-    return messages_of([plan.steps for plan in plans])
+        plan_steps(plan, steps, schedule.where)
+    return messages_of(plans)
+
+
+def plan_steps(plan: Plan, steps: list[Step], where: str) -> None:
+    """Plan what a rank's steps do."""
+    (_Streams if _are_several(steps) else _Order)(plan, steps, where).play()
+
+
+def wild_note(envelopes: Sequence[Envelopes]) -> Iterator[str]:
+    """Yield the note on receives that name no source or no tag."""
+    if count := sum(map(len, envelopes)):
+        yield (f"{count:,} receives from any source or of any tag take the message that is there "
+               "first where nothing but computation takes time")  # fmt: skip
 
 
 class _Order:
@@ -95,7 +106,7 @@ class _Order:
 
     def __init__(
         self,
-        recorder: RankRecorder | Steps,
+        recorder: RankRecorder | Plan,
         steps: list[Step],
         where: str,
         got: Iterator[Envelope] | None = None,

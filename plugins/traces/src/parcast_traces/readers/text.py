@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from parcast.errors import FileError, shorten
 
 #: No line of a trace is longer.
 MOST_LINE = 1 << 20
+
+
+class Place(NamedTuple):
+    """A line, as errors name it."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -40,7 +51,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
         raise FileError(f"{path}:{number}: it is no text of a trace") from None
 
 
-def number(text: str, where: str, *, least: float = 0.0) -> float:
+def number(text: str, where: object, *, least: float = 0.0) -> float:
     """Return a number of a line.
 
     Raises
@@ -57,7 +68,7 @@ def number(text: str, where: str, *, least: float = 0.0) -> float:
     return value
 
 
-def whole(text: str, where: str, *, least: int = 0) -> int:
+def whole(text: str, where: object, *, least: int = 0) -> int:
     """Return a whole number of a line.
 
     Raises

@@ -8,14 +8,15 @@ named machine. Amounts are elements: of the type that an action names, else byte
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from parcast.errors import FileError
 from parcast_traces.readers.actions import RECEIVES, Player
-from parcast_traces.readers.text import lines, whole
-from parcast_traces.readers.wildcards import Envelope, Steps, counted, messages_of, wildcard_notes
+from parcast_traces.readers.plans import Plans
+from parcast_traces.readers.rank_files import files_beside
+from parcast_traces.readers.text import Place, lines, whole
+from parcast_traces.readers.wildcards import Envelopes, counted, messages_of, wildcard_notes
 from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.recording import Recording
 
@@ -34,9 +35,9 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
         If no run can have left it.
     """
     ranks, wild = set[int](), False
-    listed = (action_file for file in files or [path] for action_file in _files(file))
+    listed = (action_file for file in files or _beside(path) for action_file in _files(file))
     files = list(dict.fromkeys(listed))
-    begins: dict[int, str] = {}
+    begins: dict[int, Place] = {}
     for rank, words, where in _actions(files):
         ranks.add(rank)
         if len(files) > 1 and words[0].lower() == "init" and rank in begins:
@@ -58,7 +59,7 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
         envelopes = _messages(files, size)
         notes.update(dict.fromkeys(wildcard_notes(*counted(envelopes), _NULL)))
         for player, got in zip(players, envelopes, strict=True):
-            player.envelopes = deque(got)
+            player.envelopes = iter(got)
     for rank, words, where in _actions(files):
         players[rank].play(words, where)
     for player in players:
@@ -66,17 +67,17 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     return recording.trace(timed=False, notes=tuple(notes))
 
 
-def _messages(files: Sequence[Path], size: int) -> list[list[Envelope]]:
+def _messages(files: Sequence[Path], size: int) -> list[Envelopes]:
     """Return whose messages the receives got that name no source or no tag."""
-    plans = [Steps(rank) for rank in range(size)]
+    plans = Plans(size).ranks
     players = [Player(plan, size) for plan in plans]
     for rank, words, where in _actions(files):
         plans[rank].where = where
         players[rank].play(words, where)
-    return messages_of([plan.steps for plan in plans])
+    return messages_of(plans)
 
 
-def _actions(files: Iterable[Path]) -> Iterator[tuple[int, Sequence[str], str]]:
+def _actions(files: Iterable[Path]) -> Iterator[tuple[int, Sequence[str], Place]]:
     """Yield the rank, the words and the line of every action."""
     for file in files:
         name = str(file)
@@ -84,16 +85,29 @@ def _actions(files: Iterable[Path]) -> Iterator[tuple[int, Sequence[str], str]]:
             words: Sequence[str] = text.split()
             if not words or words[0].startswith("#"):
                 continue
-            where = f"{name}:{line}"
+            where = Place(name, line)
             if len(words) < 2:
                 raise FileError(f"{where}: an action is a rank and a word, such as '0 init'")
             yield whole(words[0], where), words[1:], where
 
 
+def _beside(path: Path) -> list[Path]:
+    """Return a file with those of other ranks: each begins with a rank of its own."""
+    files = files_beside(path)
+    ranks = {_first_word(file) for file in files}
+    return files if len(ranks) == len(files) and all(map(str.isdigit, ranks)) else [path]
+
+
+def _first_word(path: Path) -> str:
+    """Return the first word of a file, "" of an empty one: a rank, or part of a file's name."""
+    words = (text.split() for _, text in lines(path) if text and not text.startswith("#"))
+    return next(words, [""])[0]
+
+
 def _files(path: Path) -> Iterator[Path]:
     """Yield the file itself, or those that it lists."""
-    first = next((text for _, text in lines(path) if text and not text.startswith("#")), "")
-    if not first or first.split()[0].isdigit():
+    first = _first_word(path)
+    if not first or first.isdigit():
         yield path
         return
     for line, text in lines(path):

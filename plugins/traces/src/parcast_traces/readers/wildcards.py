@@ -7,10 +7,10 @@ in which they were posted, messages of one source in theirs.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
-from typing import Any
 
 import attrs
 
@@ -18,9 +18,6 @@ from parcast.errors import FileError
 
 #: A source or a tag that stands for any; SMPI's tracer writes -333 for a source, -444 for a tag.
 ANY = -1
-
-#: Operations that a second of sleep is taken for.
-_RATE = 1e9
 
 #: The source and the tag of the message that a receive got; None: there was none for it.
 Envelope = tuple[int, int] | None
@@ -36,55 +33,34 @@ class Step:
     tag: int = ANY
     request: int | None = None  #: of a receive that does not block
     requests: tuple[int, ...] = ()  #: that a wait completes
-    where: str = ""  #: the line
+    where: object = ""  #: the line
 
 
-class Steps:
-    """The steps of a rank, as its recorder would get them."""
+class Envelopes:
+    """What the receives of a rank got that name no source or no tag, in order."""
 
-    def __init__(self, rank: int, where: str = "") -> None:
-        self.rank, self.steps, self.where, self.line = rank, list[Step](), where, ""
-        self.slept = 0.0
+    def __init__(self) -> None:
+        self.sources, self.tags = array("q"), array("q")  #: `ANY` where there is no message
 
-    def local(self, *_: Any, **__: Any) -> None:
-        """Nothing that another rank sees."""
+    def __len__(self) -> int:
+        return len(self.sources)
 
-    def sleep(self, _: float, seconds: float) -> None:
-        """Work as long as that may be, as only an order is asked."""
-        self.slept += seconds * _RATE
+    def __iter__(self) -> Iterator[Envelope]:
+        for source, tag in zip(self.sources, self.tags, strict=True):
+            yield None if source == ANY else (source, tag)
 
-    def send(self, _: str, at: float, *arguments: Any, **__: Any) -> None:
-        """Send to a rank, by a tag."""
-        self._add("send", at, peer=arguments[1], tag=arguments[3])
-
-    def receive(
-        self, _: str, at: float, *arguments: Any, request: int | None = None, **__: Any
-    ) -> None:
-        """Receive from a rank, by a tag; either may be `ANY`."""
-        self._add("receive", at, peer=arguments[1], tag=arguments[2], request=request)
-
-    def exchange(self, at: float, *arguments: Any, **_: Any) -> None:
-        """Send, and receive."""
-        self._add("send", at, peer=arguments[1], tag=arguments[3])
-        self._add("receive", at, peer=arguments[4], tag=arguments[5])
-
-    def wait(self, _: str, at: float, __: float, requests: Sequence[int]) -> None:
-        """Wait for requests."""
-        self._add("wait", at, requests=tuple(requests))
-
-    def collective(self, _: str, at: float, *__: Any, **___: Any) -> None:
-        """Wait for all ranks."""
-        self._add("meet", at)
-
-    def _add(self, kind: str, at: float, **fields: Any) -> None:
-        self.steps.append(Step(kind=kind, at=at + self.slept, where=self.where, **fields))
+    def append(self) -> int:
+        """Add a receive that has no message as yet; return its number."""
+        self.sources.append(ANY)
+        self.tags.append(ANY)
+        return len(self.sources) - 1
 
 
 @attrs.define(eq=False)
 class _Receive:
     source: int
     tag: int
-    envelope: Envelope = None
+    number: int = 0  #: of those that are wild
     over: bool = False  #: it has its message, or is known to get none
 
     @property
@@ -95,8 +71,10 @@ class _Receive:
         return not self.over and self.source in (ANY, source) and self.tag in (ANY, tag)
 
 
-def messages_of(ranks: Sequence[Sequence[Step]]) -> list[list[Envelope]]:
+def messages_of(ranks: Sequence[Iterable[Step]]) -> list[Envelopes]:
     """Return of each rank what its receives got, in order, those of one source and tag left out.
+
+    The steps of ranks are gone through twice; one of each rank is held at a time.
 
     Raises
     ------
@@ -105,17 +83,15 @@ def messages_of(ranks: Sequence[Sequence[Step]]) -> list[list[Envelope]]:
     """
     run = _Run(ranks)
     run.play()
-    return [[receive.envelope for receive in receives if receive.wild] for receives in run.receives]
+    return run.envelopes
 
 
 class _Run:
     """All ranks; the one that is behind does its next step, ties to the lowest rank."""
 
-    def __init__(self, ranks: Sequence[Sequence[Step]]) -> None:
-        self.ranks = ranks
-        self.next_step, self.clock = [0] * len(ranks), [0.0] * len(ranks)
-        self.worked = [0.0] * len(ranks)
-        self.receives: list[list[_Receive]] = [[] for _ in ranks]
+    def __init__(self, ranks: Sequence[Iterable[Step]]) -> None:
+        self.clock, self.worked = [0.0] * len(ranks), [0.0] * len(ranks)
+        self.envelopes = [Envelopes() for _ in ranks]
         self.posted: list[list[_Receive]] = [[] for _ in ranks]  #: without message as yet
         self.arrived: list[list[tuple[int, int]]] = [[] for _ in ranks]  #: that nobody has taken
         self.open: list[dict[int, _Receive]] = [{} for _ in ranks]
@@ -129,6 +105,9 @@ class _Run:
                     self.spare[rank, step.peer, step.tag] += 1
                 elif step.kind == "receive" and ANY not in (step.peer, step.tag):
                     self.spare[step.peer, rank, step.tag] -= 1
+        self.left = [iter(steps) for steps in ranks]
+        self.ahead = [next(steps, None) for steps in self.left]
+        self.last: list[Step | None] = [None for _ in ranks]
         self.ready = [(0.0, rank) for rank in range(len(ranks))]
 
     def play(self) -> None:
@@ -143,16 +122,15 @@ class _Run:
 
     def step(self, rank: int, clock: float) -> None:
         """Do one step of a rank, or nothing at its end."""
-        at = self.next_step[rank]
-        if at == len(self.ranks[rank]):
+        step = self.ahead[rank]
+        if step is None:
             return
-        step = self.ranks[rank][at]
         if step.at > self.worked[rank]:  # others may come first
             self.clock[rank] = clock + step.at - self.worked[rank]
             self.worked[rank] = step.at
             heappush(self.ready, (self.clock[rank], rank))
             return
-        self.next_step[rank] = at + 1
+        self.last[rank], self.ahead[rank] = step, next(self.left[rank], None)
         if step.kind == "meet":
             self.meet(rank)
             return
@@ -177,7 +155,7 @@ class _Run:
 
     def meet(self, rank: int) -> None:
         self.meeting.append(rank)
-        if len(self.meeting) == len(self.ranks):
+        if len(self.meeting) == len(self.left):
             last = max(self.clock[member] for member in self.meeting)
             for member in self.meeting:
                 self.clock[member] = last
@@ -186,7 +164,8 @@ class _Run:
 
     def post(self, rank: int, source: int, tag: int) -> _Receive:
         receive = _Receive(source, tag)
-        self.receives[rank].append(receive)
+        if receive.wild:
+            receive.number = self.envelopes[rank].append()
         for at, message in enumerate(self.arrived[rank]):
             if self.may_take(rank, receive, message):
                 del self.arrived[rank][at]
@@ -213,8 +192,10 @@ class _Run:
         return not receive.wild or self.spare[source, rank, tag] > 0
 
     def hand_over(self, rank: int, receive: _Receive, message: tuple[int, int]) -> None:
-        receive.envelope, receive.over = message, True
+        receive.over = True
         if receive.wild:
+            envelopes = self.envelopes[rank]
+            envelopes.sources[receive.number], envelopes.tags[receive.number] = message
             self.spare[message[0], rank, message[1]] -= 1
 
     def give_up(self) -> None:
@@ -227,14 +208,15 @@ class _Run:
                     self.go_on(rank)
                     return
         rank = min(self.waits, default=min(self.meeting, default=0))
-        where = self.ranks[rank][self.next_step[rank] - 1].where
+        last = self.last[rank]
+        assert last is not None
         raise FileError(
-            f"{where}: rank {rank} waits here for ever, whichever messages the receives from any "
-            "source take; is a line or a rank missing?"
+            f"{last.where}: rank {rank} waits here for ever, whichever messages the receives from "
+            "any source take; is a line or a rank missing?"
         )
 
 
-def counted(receives: Iterable[Sequence[Envelope]]) -> tuple[int, int]:
+def counted(receives: Iterable[Envelopes]) -> tuple[int, int]:
     """Return how many receives got a message, and how many were of nobody."""
     envelopes = [envelope for rank in receives for envelope in rank]
     return sum(envelope is not None for envelope in envelopes), sum(

@@ -57,6 +57,14 @@ class Channels:
     communicator: Shorts
 
 
+@attrs.frozen(eq=False)
+class Steps:
+    """The steps that a run repeats."""
+
+    trace: Trace = attrs.field(repr=False)  #: of these alone, one after another
+    seconds: Floats  #: that each took on the rank that took longest
+
+
 @attrs.frozen(eq=False, kw_only=True)
 class Trace:
     """What every rank called and when."""
@@ -78,6 +86,7 @@ class Trace:
     notes: tuple[str, ...] = ()
     about: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     """What its file says of itself, as ``parcast show`` prints it."""
+    steps: Steps | None = attrs.field(default=None, repr=False)
     mapped: mmap | None = attrs.field(default=None, repr=False)  #: a file, behind the tables
 
     def release(self) -> None:

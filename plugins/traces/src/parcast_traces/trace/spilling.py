@@ -53,7 +53,7 @@ class Spill:
             self.files[-1].write(rows)
             self.files[-1].write(slots.tobytes())
         except OSError as error:
-            raise _full(error) from None
+            raise full(error) from None
         self.chunks[-1].extend((rank, len(rows) // ROW.size, len(slots)))
 
     def joined(self, counts: Sequence[int], slots: Sequence[int]) -> tuple[Events, mmap]:
@@ -84,7 +84,7 @@ class Spill:
                 file.truncate(places[-1])
                 self._write(file.fileno(), places, offsets[:-1].copy(), shifts[:-1].copy())
             except OSError as error:
-                raise _full(error) from None
+                raise full(error) from None
             # private pages: never written, but compiled code takes writable tables only
             mapped = mmap(file.fileno(), 0, access=ACCESS_COPY)
         whole, times, completed = (
@@ -113,7 +113,8 @@ class Spill:
                     slots[rank] += completed
 
 
-def _full(error: OSError) -> FileError:
+def full(error: OSError) -> FileError:
+    """Return what is raised where the disk is full."""
     return FileError(f"the events of this trace take more memory than they may, and there is no "
                      f"room for them in {gettempdir()} ({error.strerror}); set TMPDIR to a folder "
                      "on a larger disk")  # fmt: skip

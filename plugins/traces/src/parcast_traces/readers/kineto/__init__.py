@@ -8,7 +8,7 @@ operation that launched the kernel do; roots are not recorded, so what has one w
 Messages of gloo are refused: their operations end when the message is posted. Every rank has a
 clock of its own. A region is the annotation (``record_function``) that began last around a call's
 start: of a kernel in its own stream, of gloo, whose threads are its own, in any; steps of the
-profiler are one region.
+profiler are one region. What they launched is also a run of its own, that repeats one step.
 
 The rank and the number of ranks stand in the file (``distributedInfo``), else in the file's name
 if it says them beyond doubt.
@@ -16,20 +16,22 @@ if it says them beyond doubt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 
-from parcast_traces.errors import MissingRanksError
+from parcast_traces.errors import MissingRanksError, TraceError
 from parcast_traces.readers.kineto.calls import Call, Calls
 from parcast_traces.readers.kineto.facts import facts_of
 from parcast_traces.readers.kineto.profile import Profile, scan
 from parcast_traces.readers.kineto.ranks import by_rank, group_of, missing_ranks, world_size
 from parcast_traces.readers.kineto.timeline import Timeline, alike, timeline
 from parcast_traces.readers.rank_files import files_beside
-from parcast_traces.trace.columns import Trace
+from parcast_traces.trace.columns import Steps, Trace
 from parcast_traces.trace.rank_recorder import RankRecorder
 from parcast_traces.trace.recording import Recording
 
@@ -81,18 +83,53 @@ def read(path: Path, files: Sequence[Path] = (), *, assume_alike: bool = False) 
         if not assume_alike:
             raise MissingRanksError(sentence, about)
         if size is None:
-            return _alone(next(iter(timelines.values())), path, about)
+            record = partial(_alone, path=path, about=about)
+            return _with_steps(record, {0: next(iter(timelines.values()))})
         notes[f"rank {min(timelines)} stands for the {size - len(timelines)} ranks that have no "
               "file (--assume-alike)"] = None  # fmt: skip
     if size is None:
         size = max(timelines) + 1
         notes[f"no file says how many ranks the run had; {size} is assumed"] = None
+    record = partial(_together, size=size, path=path, about=about, notes=tuple(notes))
+    return _with_steps(record, timelines)
+
+
+def _with_steps(
+    record: Callable[[Mapping[int, Timeline]], Trace], timelines: Mapping[int, Timeline]
+) -> Trace:
+    """Return a run as recorded, and its steps alone, where all ranks have as many."""
+    trace = record(timelines)
+    counts = {timeline.steps and len(timeline.steps.host) for timeline in timelines.values()}
+    if not any(counts):
+        return trace
+    if len(counts) > 1:
+        return _without_steps(trace, "not all ranks have as many")
+    try:
+        stretches = {rank: timeline.of_steps() for rank, timeline in timelines.items()}
+        of_steps = record(stretches)
+    except TraceError as error:
+        return _without_steps(trace, str(error))
+    slowest = max(stretches.values(), key=lambda timeline: timeline.last - timeline.first)
+    assert slowest.steps is not None
+    return attrs.evolve(trace, steps=Steps(of_steps, np.diff(slowest.steps.finished) / 1e9))
+
+
+def _without_steps(trace: Trace, reason: str) -> Trace:
+    note = f"the profiler's steps do not repeat each other: {reason}; the time is of the whole run"
+    return attrs.evolve(trace, notes=(*trace.notes, note))
+
+
+def _together(
+    timelines: Mapping[int, Timeline], *, size: int, path: Path, about: Mapping[str, Any],
+    notes: tuple[str, ...],
+) -> Trace:  # fmt: skip
+    """Return a run of several ranks; the first stands for those without a timeline."""
     recording = Recording(size, str(path))
     model = min(timelines)
     for recorder in recording.ranks:
         source = recorder.rank if recorder.rank in timelines else model
         _record(recorder, timelines[source], source, path)
-    trace = recording.trace(tick=1e-6, notes=tuple(notes))
+    trace = recording.trace(tick=1e-6, notes=notes)
     return attrs.evolve(trace, about=about)
 
 
@@ -109,8 +146,9 @@ def _own_exchanges(profiles: Iterable[Profile]) -> str:
             "nothing says how much: they take as long as recorded on any machine")  # fmt: skip
 
 
-def _alone(own: Timeline, path: Path, about: Mapping[str, Any]) -> Trace:
+def _alone(timelines: Mapping[int, Timeline], *, path: Path, about: Mapping[str, Any]) -> Trace:
     """Return a rank of a run of unknown size: its calls take as long as recorded."""
+    (own,) = timelines.values()
     recording = Recording(1, str(path))
     recorder, before = recording.ranks[0], own.first
     recorder.local("init", 0.0, 0.0)

@@ -18,7 +18,6 @@ _READ = ("kernels", "copies", "fills", "kernels that communicate", "operations t
          "host operations", "user_annotation", "gpu_user_annotation", "cuda_runtime",
          "cuda_driver", "hip_runtime", "xpu_runtime", "runtime")  # fmt: skip
 _MOST_STREAMS = 24
-_STEP = "ProfilerStep"
 
 
 def facts_of(profiles: Sequence[Profile]) -> Mapping[str, Any]:
@@ -52,16 +51,15 @@ def facts_of(profiles: Sequence[Profile]) -> Mapping[str, Any]:
 
 def _steps(profiles: Sequence[Profile]) -> dict[str, str]:
     """Return how long the profiler's steps took: they repeat each other, on all ranks."""
-    spans = [
-        [(span.end - span.start) / 1e9 for span in profile.annotations.get(None, ())
-         if span.name == _STEP]
-        for profile in profiles
-    ]  # fmt: skip
+    spans = [[(span.end - span.start) / 1e9 for span in profile.steps] for profile in profiles]
     seconds = np.array([value for lasted in spans for value in lasted])
     if not len(seconds):
         return {}
     several = f", of {len(spans)} ranks" if len(spans) > 1 else ""
-    facts = {"count": f"{len(seconds)}{several}", "mean": f"{seconds.mean():.6g} s"}
+    facts = {
+        "count": f"{len(seconds)}{several}, as the host began and ended them",
+        "mean": f"{seconds.mean():.6g} s",
+    }
     if len(seconds) > 1:
         error = seconds.std(ddof=1) / len(seconds) ** 0.5
         quantiles = np.quantile(seconds, (0.05, 0.5, 0.95))

@@ -37,11 +37,17 @@ _BESIDE_NCCL = re.compile(
 _OPERATION = re.compile(r"^(gloo|mpi|nccl):")
 #: What the host does to begin communication is no work that overlaps with it.
 _BEGINS = ("c10d::", "record_param_comms", "gloo:", "nccl:", "mpi:")
+#: A step of the profiler's schedule, without its number; older profilers call it an operation.
+STEP = "ProfilerStep"
+_NUMBER = re.compile(r"#\d+$")
 #: What the profiler says of itself while it runs.
 _MESSAGES = ("INFO", "WARNING", "ERROR", "stackFrames")
 
 #: No time is beyond this, in microseconds: 140 years, of which a sum of two is in 64 bits of ns.
 _MOST_TIME = 1 << 52
+
+#: The correlation of what nothing launched.
+NOBODY = -1
 
 #: Where events are found together: the thread of the host, or the stream of a device.
 Place = tuple[str, str]
@@ -76,6 +82,10 @@ class Profile:
         factory=lambda: defaultdict[Place, "array[int]"](lambda: array("q"))
     )
     """Starts and ends in turn of what streams of devices do, without communication."""
+    correlations: dict[Place, array[int]] = attrs.field(
+        factory=lambda: defaultdict[Place, "array[int]"](lambda: array("q"))
+    )
+    """What says which launch each of the same is of, `NOBODY` where nothing does."""
     host: dict[Place, array[int]] = attrs.field(
         factory=lambda: defaultdict[Place, "array[int]"](lambda: array("q"))
     )
@@ -86,6 +96,11 @@ class Profile:
     untimed: int = 0  #: events that lack their times
     first: int = _MOST_TIME * 1000
     last: int = -_MOST_TIME * 1000
+
+    @property
+    def steps(self) -> list[Spell]:
+        """The steps of the profiler's schedule, as the host had them."""
+        return [span for span in self.annotations.get(None, ()) if span.name == STEP]
 
     @property
     def info(self) -> Mapping[str, Any]:
@@ -118,9 +133,15 @@ class Profile:
     def take_for_work(self, spells: Sequence[Spell]) -> None:
         """Take kernels of which nobody knows how they communicate for work of their streams."""
         for spell in spells:
-            self.work[spell.place].extend((spell.start, spell.end))
+            self._work(spell, spell.args)
         places = {id(spell) for spell in spells}
         self.devices = [spell for spell in self.devices if id(spell) not in places]
+
+    def _work(self, spell: Spell, args: Mapping[str, Any]) -> None:
+        self.work[spell.place].extend((spell.start, spell.end))
+        number = args.get("correlation")
+        matchable = isinstance(number, int) and 0 <= number < 1 << 62
+        self.correlations[spell.place].append(int(number) if matchable else NOBODY)  # type: ignore[arg-type]
 
     def _put(
         self, event: Mapping[str, Any], kind: str, spell: Spell, *, communicates: bool
@@ -139,7 +160,7 @@ class Profile:
                 sums = self.own_exchange.setdefault(match[0], [0, 0])
                 sums[0] += 1
                 sums[1] += spell.end - spell.start
-            self.work[spell.place].extend((spell.start, spell.end))
+            self._work(spell, args)
         elif communicates:
             label = "operations that communicate"
             self.operations.append(spell)
@@ -147,12 +168,12 @@ class Profile:
             self.comms.append(spell)
         elif kind in _LAUNCHES and type(args.get("correlation")) is int:
             self.launches[args["correlation"]] = (spell.start, spell.place)
+        elif kind in _ANNOTATIONS or (kind in _HOST and spell.name.startswith(f"{STEP}#")):
+            place = spell.place if kind.startswith("gpu") else None
+            name = _NUMBER.sub("", spell.name)
+            self.annotations[place].append(attrs.evolve(spell, name=name))
         elif kind in _HOST and not spell.name.startswith(_BEGINS):
             self.host[spell.place].extend((spell.start, spell.end))
-        elif kind in _ANNOTATIONS:
-            place = spell.place if kind.startswith("gpu") else None
-            name = re.sub(r"#\d+$", "", spell.name)
-            self.annotations[place].append(attrs.evolve(spell, name=name))
         self.counts[label] += 1
         self.taken[label] += spell.end - spell.start
 

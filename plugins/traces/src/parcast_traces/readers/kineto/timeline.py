@@ -14,7 +14,16 @@ from parcast_traces.readers.kineto.profile import Place, Profile, Spell, merged
 from parcast_traces.trace.columns import Ints
 from parcast_traces.trace.rank_recorder import RankRecorder
 
-_STEP = "ProfilerStep"
+#: Before all times, and after them.
+_NEVER, _EVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+
+@attrs.frozen(eq=False)
+class Steps:
+    """The profiler's steps: when the host begins each and ends the last, which is one time more."""
+
+    host: Ints
+    finished: Ints  #: when all is done, on devices too, that the host had launched by then
 
 
 @attrs.frozen(eq=False)
@@ -27,6 +36,26 @@ class Timeline:
     regions: Sequence[str]
     computed: Ints  #: until when there is computation beside each call; none: it is the start
     alone: Sequence[bool]  #: it blocks: neither computation nor another call is beside it
+    steps: Steps | None = None
+
+    def of_steps(self) -> Timeline:
+        """Return what the steps launched, from when all before is done to the end of all of it."""
+        assert self.steps is not None
+        first, last = self.steps.host[[0, -1]].tolist()
+        inside = [n for n, call in enumerate(self.calls) if first <= call.launched < last]
+        calls = [self.calls[number] for number in inside]
+        begin = min([int(self.steps.finished[0]), *(call.start for call in calls)])
+        finished = np.concatenate([[begin], self.steps.finished[1:]])
+        return attrs.evolve(
+            self,
+            first=begin,
+            last=int(finished[-1]),
+            calls=calls,
+            regions=[self.regions[number] for number in inside],
+            computed=self.computed[inside],
+            alone=[self.alone[number] for number in inside],
+            steps=Steps(self.steps.host, finished),
+        )
 
     def record(
         self, recorder: RankRecorder, groups: Sequence[Hashable], peers: Sequence[int | None]
@@ -91,7 +120,48 @@ def timeline(profile: Profile, calls: Sequence[Call]) -> Timeline:
         _regions(profile, calls),
         computed,
         _alone(calls, computed),
+        _steps(profile, calls),
     )
+
+
+def _steps(profile: Profile, calls: Sequence[Call]) -> Steps | None:
+    """Return the steps of a profile; None if there are none, or they overlap.
+
+    Devices are behind the host, so that a step is done when the work is that it launched.
+    """
+    spans = sorted(profile.steps, key=_outer_first)
+    starts = np.array([span.start for span in spans], np.int64)
+    ends = np.array([span.end for span in spans], np.int64)
+    if not spans or (starts[1:] < ends[:-1]).any():
+        return None
+    host = np.append(starts, ends[-1])
+    launches, finished = _launches(profile, calls)
+    before = np.searchsorted(host, launches, side="right")  # the first boundary after it
+    reached = np.append(host, _NEVER)
+    np.maximum.at(reached, before, finished)
+    return Steps(host, np.maximum.accumulate(reached[:-1]))
+
+
+def _launches(profile: Profile, calls: Sequence[Call]) -> tuple[Ints, Ints]:
+    """Return when what devices do was launched, and when it was done.
+
+    What a stream does before all whose launch is in the file was launched before the file began.
+    """
+    first_call: dict[Place, int] = {}
+    for call in calls:
+        first_call.setdefault(call.spell.place, call.start)
+    launches = [np.array([call.launched for call in calls], np.int64)]
+    finished = [np.array([call.end for call in calls], np.int64)]
+    for place, correlations in profile.correlations.items():
+        starts, ends = np.array(profile.work[place], np.int64).reshape(-1, 2).T
+        found = (profile.launches.get(number) for number in correlations)
+        begun = np.array([_NEVER if launch is None else launch[0] for launch in found], np.int64)
+        knbegun = begun != _NEVER
+        first = min([*starts[knbegun].tolist(), first_call.get(place, _EVER)])
+        chosen = knbegun | ((starts < first) & (first < _EVER))
+        launches.append(begun[chosen])
+        finished.append(ends[chosen])
+    return np.concatenate(launches), np.concatenate(finished)
 
 
 def _record(
@@ -144,7 +214,7 @@ def _regions(profile: Profile, calls: Sequence[Call]) -> list[str]:
     Of a kernel it is one of its own stream, else the step of the profiler that launched it.
     """
     spans = {place: sorted(own, key=_outer_first) for place, own in profile.annotations.items()}
-    steps = [span for span in spans.get(None, ()) if span.name == _STEP]
+    steps = profile.steps
     open_: dict[Any, list[Spell]] = defaultdict(list)
     at: dict[Any, int] = defaultdict(int)
     regions = []

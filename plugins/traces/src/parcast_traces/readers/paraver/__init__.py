@@ -13,14 +13,14 @@ around it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from parcast.errors import UnsupportedError
 from parcast_traces.errors import TraceError
 from parcast_traces.readers.paraver import calls as c
 from parcast_traces.readers.paraver.calls import Call, Message
-from parcast_traces.readers.paraver.matching import attach
+from parcast_traces.readers.paraver.matching import Matching
 from parcast_traces.readers.paraver.records import Records, read_records
 from parcast_traces.trace.calls import ALL, CALLS, ISENDS, ROOTED
 from parcast_traces.trace.columns import Trace
@@ -42,22 +42,25 @@ def read(path: Path) -> Trace:
     """
     records = read_records(path)
     notes = list(_notes(records))
-    attach(records)
-    _shift(records)
-    roots = _roots(records)
+    matching = Matching(records)
     recording = Recording(records.size, str(path))
     names = _names(records)
     for number, members in records.members.items():
         recording.communicator(names[number], members)
-    freed, alone = 0, 0
-    for recorder, calls in zip(recording.ranks, records.calls, strict=True):
-        writer = _Writer(records, recorder, names, roots[recorder.rank])
+    length = max(0, records.length - records.origin)
+    freed, alone, after = 0, 0, 0
+    for recorder in recording.ranks:
+        calls = _shifted(matching.attached(recorder.rank), records.origin)
+        writer = _Writer(records, recorder, names)
         for call in calls:
             writer.write(call)
-        if not calls:
-            recorder.compute(0.0, float(records.length))
-        freed, alone = freed + writer.give_up(), alone + writer.alone
-    after = sum(max(0, records.length - calls[-1].end) for calls in records.calls if calls)
+        if calls:
+            freed += writer.give_up(calls[-1].end)
+            after += max(0, length - calls[-1].end)
+        else:
+            recorder.compute(0.0, float(length))
+        alone += writer.alone
+    matching.check_order()
     notes += unread(after * records.tick)
     if freed:
         notes.append(f"which wait completes a send is not recorded: {freed} sends are freed when "
@@ -81,17 +84,14 @@ def _notes(records: Records) -> Iterator[str]:
     if records.applications > 1:
         yield (f"of {records.applications} applications only number {records.application} calls "
                "MPI; what is of the others is left out")  # fmt: skip
-    if not any(records.calls):
+    if not records.called:
         yield "its one rank calls no MPI: it computes from the beginning to the end, on all threads"
     if count := sum(len(threads) > 1 for threads in records.threads):
         yield (f"of {count} ranks several threads call MPI, one after the other; they are merged "
                "into their rank")  # fmt: skip
-    making = [
-        [call.name for call in calls if call.comm is None and call.name in c.MAKING.values()]
-        for calls in records.calls
-    ]
-    for rank, names in enumerate(making):
-        if names != making[0]:
+    making = [tally.making for tally in records.kept.ranks]
+    for rank, calls in enumerate(making):
+        if calls != making[0]:
             raise UnsupportedError(
                 f"{records.path}: ranks 0 and {rank} make communicators by different calls, and "
                 "Paraver does not record whom these wait for"
@@ -100,46 +100,21 @@ def _notes(records: Records) -> Iterator[str]:
         yield f"{len(making[0])} calls that make communicators count as calls of all ranks"
 
 
-def _shift(records: Records) -> None:
+def _shifted(calls: list[Call], origin: int) -> list[Call]:
     """Let time begin with the first call, as a file's begins before MPI does."""
-    origin = min((calls[0].start for calls in records.calls if calls), default=0)
-    records.length = max(0, records.length - origin)
-    for calls in records.calls:
-        for call in calls:
-            call.start, call.end = call.start - origin, call.end - origin
-
-
-def _roots(records: Records) -> list[list[int | None]]:
-    """Return the root of each collective of each rank, None where it has none."""
-    roots: dict[tuple[int | None, int], int] = {}
-    for rank, calls in enumerate(records.calls):
-        for (comm, number), call in _collectives(calls):
-            if call.is_root:
-                roots[comm, number] = rank
-    return [
-        [roots.get(key) if call.name in ROOTED else None for key, call in _collectives(calls)]
-        for calls in records.calls
-    ]
-
-
-def _collectives(calls: Sequence[Call]) -> Iterator[tuple[tuple[int, int], Call]]:
-    """Yield the collectives of a rank, each with its communicator and its number in it."""
-    counts = Counter[int]()
     for call in calls:
-        if call.comm is not None:
-            yield (call.comm, counts[call.comm]), call
-            counts[call.comm] += 1
+        call.start, call.end = call.start - origin, call.end - origin
+    return calls
 
 
 class _Writer:
     """Records the calls of one rank."""
 
     def __init__(
-        self, records: Records, recorder: RankRecorder, names: Mapping[int, int | str],
-        roots: Sequence[int | None],
-    ) -> None:  # fmt: skip
+        self, records: Records, recorder: RankRecorder, names: Mapping[int, int | str]
+    ) -> None:
         self.records, self.recorder, self.names = records, recorder, names
-        self.roots = iter(roots)
+        self.collectives = Counter[int]()  #: of each communicator
         self.open: list[int] = []  #: sends of which nothing says when they complete
         self.alone = 0  #: sends and receives that the file has no communication for
 
@@ -153,20 +128,23 @@ class _Writer:
         else:
             self._parts(call)
 
-    def give_up(self) -> int:
-        """Record that sends are done with; return how many."""
-        calls = self.records.calls[self.recorder.rank]
+    def give_up(self, end: int) -> int:
+        """Record that sends are done with at a rank's end; return how many."""
         for number in self.open:
-            self.recorder.free(calls[-1].end, calls[-1].end, number)
+            self.recorder.free(end, end, number)
         return len(self.open)
 
     def _together(self, call: Call) -> None:
         if call.comm is not None and call.comm not in self.records.members:
             raise self._error(call, f"the file does not record who is in communicator {call.comm}")
         comm = 0 if call.comm is None else self.names[call.comm]
-        root = next(self.roots) if call.comm is not None else None
+        root = None
+        if call.comm is not None:
+            root = self.records.kept.root(call.comm, self.collectives[call.comm])
+            self.collectives[call.comm] += 1
         if call.name in ROOTED and root is None:
             raise self._error(call, "no rank says that it is the root")
+        root = root if call.name in ROOTED else None
         self.recorder.collective(call.name, call.start, call.end, call.size, comm, root)
 
     def _parts(self, call: Call) -> None:

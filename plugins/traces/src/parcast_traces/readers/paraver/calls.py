@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import attrs
 
@@ -79,6 +79,14 @@ class Call:
     is_root: bool = False
     region: str = ""
     at: str = ""  #: its line
-    sends: list[Message] = attrs.field(factory=list)
-    posts: list[Message] = attrs.field(factory=list)
-    completes: list[Message] = attrs.field(factory=list)
+    sends: Sequence[Message] = ()
+    posts: Sequence[Message] = ()
+    completes: Sequence[Message] = ()
+
+    def add(self, role: str, message: Message) -> None:
+        """Add a message that it sends, posts a receive for or completes; most calls have none."""
+        messages = getattr(self, role)
+        if messages:
+            messages.append(message)
+        else:
+            setattr(self, role, [message])

@@ -15,6 +15,7 @@ from parcast.errors import FileError, UnsupportedError, shorten
 from parcast_traces.errors import TraceError
 from parcast_traces.readers.paraver import calls as c
 from parcast_traces.readers.paraver.calls import Call
+from parcast_traces.readers.paraver.keeping import Kept, Transfer
 from parcast_traces.readers.text import lines
 
 _HEADER = re.compile(
@@ -35,20 +36,6 @@ _MOST_LABELS = 16 << 20
 _EVENT, _COMMUNICATION, _MEMBERS, _UNREAD = "2:", "3:", "c:", ("1:", "4:", "#")
 
 
-@attrs.frozen
-class Transfer:
-    """A communication: who sent when, who began to receive when, and when it was received."""
-
-    line: int
-    source: int
-    sent: int
-    target: int
-    posted: int
-    got: int
-    size: int
-    tag: int
-
-
 @attrs.define(eq=False)
 class Records:
     """What a file holds; ranks are its tasks, from 0 on."""
@@ -60,8 +47,7 @@ class Records:
     tick: float  #: seconds
     length: int  #: of the run, in ticks
     labels: Mapping[tuple[int, int], str]  #: of calls and of the code, from the ``.pcf``
-    calls: list[list[Call]]
-    transfers: list[Transfer] = attrs.field(factory=list)
+    kept: Kept
     members: dict[int, list[int]] = attrs.field(factory=dict)
     threads: list[dict[int, None]] = attrs.field(factory=list)  #: those that call MPI
     _open: dict[int, tuple[Call, int]] = attrs.field(factory=dict)
@@ -70,11 +56,21 @@ class Records:
     @property
     def ended(self) -> bool:
         """Whether every rank has come to its end, so that nothing is cut off."""
-        return all(calls and calls[-1].name == "finalize" for calls in self.calls)
+        return all(rank.last_name == "finalize" for rank in self.kept.ranks)
+
+    @property
+    def called(self) -> bool:
+        """Whether any rank calls MPI."""
+        return any(rank.count for rank in self.kept.ranks)
+
+    @property
+    def origin(self) -> int:
+        """When the first call begins: the run's clock begins there, the file's before MPI does."""
+        return min((rank.first_start for rank in self.kept.ranks if rank.count), default=0)
 
     def place(self, rank: int) -> str:
         """Return the last call of a rank, as errors name it."""
-        return f"rank {rank}, event {max(len(self.calls[rank]) - 1, 0)}"
+        return f"rank {rank}, event {max(self.kept.ranks[rank].count - 1, 0)}"
 
     def take(self, line: int, text: str) -> None:
         """Take the record of a line."""
@@ -137,10 +133,13 @@ class Records:
                              "the file cut off?")  # fmt: skip
         tag = self._whole(line, parts[14].removeprefix("-"))
         sent, posted, got, size = (self._whole(line, parts[at]) for at in (5, 11, 12, 13))
-        self.transfers.append(Transfer(
-            line, self._rank(line, parts[1:5]), sent, self._rank(line, parts[7:11]), posted, got,
-            size, tag if parts[14].isdigit() else -tag,
-        ))  # fmt: skip
+        tag = tag if parts[14].isdigit() else -tag
+        source, target = self._rank(line, parts[1:5]), self._rank(line, parts[7:11])
+        sides = (
+            Transfer(self.kept.messages, line, at, got, peer, size, tag, sends)
+            for at, peer, sends in ((sent, target, True), (posted, source, False))
+        )
+        self.kept.add_transfer(source, target, *sides)
 
     def _events(self, line: int, parts: Sequence[str]) -> None:
         if len(parts) < 8 or len(parts) % 2:
@@ -170,15 +169,17 @@ class Records:
                 f"{self.path}:{line}: {self.place(rank)} ({open_call.name}): {who} calls {name} "
                 "before this call ends, and a rank of a message graph has one order"
             )
-        before = self.calls[rank]
-        inside = self._inside.get((rank, thread))
-        before.append(Call(name, time, line, region=inside[-1] if inside else ""))
-        if len(before) > 1 and before[-2].end > time:
+        tally, inside = self.kept.ranks[rank], self._inside.get((rank, thread))
+        tally.count += 1
+        if tally.count == 1:
+            tally.first_start = time
+        elif tally.last_end > time:
             raise TraceError("time_backwards", f"{self.place(rank)} ({name}): it starts at {time}, "
-                             f"before the event ahead of it ends at {before[-2].end}",
+                             f"before the event ahead of it ends at {tally.last_end}",
                              str(self.path))  # fmt: skip
         self.threads[rank][thread] = None
-        self._open[rank] = before[-1], thread
+        call = Call(name, time, line, region=inside[-1] if inside else "")
+        self._open[rank] = call, thread
 
     def _end(self, line: int, rank: int, time: int) -> None:
         if rank not in self._open:
@@ -190,6 +191,7 @@ class Records:
                              f"at {time}, before it starts at {call.start}",
                              str(self.path))  # fmt: skip
         call.end = time
+        self.kept.add_call(rank, call)
 
     def _code(self, rank: int, thread: int, kind: int, value: int) -> None:
         """Keep where in the code a thread is; that a call has begun is said before by whom."""
@@ -231,8 +233,8 @@ class Records:
         why = "a Paraver file does not record whom it waits for"
         if kind == c.ONE_SIDED:
             why = "one-sided communication is not read from Paraver"
-        raise UnsupportedError(f"{self.path}:{line}: rank {rank}, event {len(self.calls[rank])} "
-                               f"({label}): {why}")  # fmt: skip
+        place = f"rank {rank}, event {self.kept.ranks[rank].count}"
+        raise UnsupportedError(f"{self.path}:{line}: {place} ({label}): {why}")
 
 
 def read_records(path: Path) -> Records:
@@ -268,12 +270,12 @@ def read_records(path: Path) -> Records:
         _UNITS[header["unit"]],
         int(header["length"]),
         _labels(path.with_suffix(".pcf")),
-        calls=[[] for _ in range(size)], threads=[{} for _ in range(size)],
+        Kept(size), threads=[{} for _ in range(size)],
     )  # fmt: skip
     line = 1
     for line, text in numbered_lines:
         records.take(line, text)
-    if line > 1 + len(records.members) and not any(records.calls) and (size > 1 or len(sizes) > 1):
+    if line > 1 + len(records.members) and not records.called and (size > 1 or len(sizes) > 1):
         raise FileError(f"{path}: its {line:,} lines have no call of MPI; is it cut off?")
     records.finish()
     return records

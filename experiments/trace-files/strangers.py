@@ -1,0 +1,98 @@
+"""Give files that no reader was written from to the command, as whoever has them would.
+
+    uv run python experiments/trace-files/strangers.py CLONES -o strangers.md
+
+CLONES has git repositories called ``owner+name``. Of each file `parcast show` is asked what it is,
+and `parcast compare` how long it takes on a machine; of a net `parcast petri prove` what holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from table import git, materialised
+
+#: Repository, which files, and on which machine they are asked about; of nets there is none.
+WANTED = (
+    ("oar-team+batsim", r"workloads/(smpi|usage-trace)/[^/]+/actions0\.txt$", "milan-hdr"),
+    ("adfaure+batsim", r"smpi/[^/]+/actions0\.txt$", "milan-hdr"),
+    ("jychoi-hpc+dumpi-cortex", r"traces/\w+\.bin$", "milan-hdr"),
+    ("LLNL+thicket-tutorial", r"mpi_scaling_cali/.*\.cali$|1048576/1/.*\.cali$", "milan-hdr"),
+    ("hpc-io+dxt-explorer", r"sample/.*\.darshan$", "lustre-flash"),
+    ("CvO-Theory+apt", r"nets/(pnml-iso/)?[^/]*\.pnml$", ""),
+    ("pm4py+pm4py-core", r"tests/input_data/.*\.pnml$", ""),
+)
+_LIMIT = 300
+
+
+def asked(arguments: Sequence[str], folder: Path) -> tuple[int, str]:
+    """Return the exit code of a command and what it prints, with names as they are in the clone."""
+    command = [sys.executable, "-m", "parcast", *arguments]
+    try:
+        done = subprocess.run(  # noqa: S603  (the command itself)
+            command, capture_output=True, text=True, timeout=_LIMIT, check=False, cwd=folder
+        )
+    except subprocess.TimeoutExpired:
+        return 1, f"takes over {_LIMIT} s"
+    return done.returncode, done.stdout or done.stderr
+
+
+def row(repository: str, commit: str, name: str, machine: str, folder: Path) -> list[str]:
+    """Return the row of a file."""
+    began, size = time.perf_counter(), (folder / name).stat().st_size
+    code, text = asked(["show", name] if machine else ["petri", "prove", name], folder)
+    lines = [line for line in text.splitlines() if line and "note:" not in line]
+    facts = lines[0].removeprefix("parcast: ") if lines else "nothing"
+    stated = re.search(r"^format +(.+?)(?: {2,}.*)?$", text, re.MULTILINE)
+    label = "PNML" if not machine else stated[1] if stated else ""
+    answer = ""
+    if code:
+        facts = f"refused: {facts}"
+    elif machine:
+        text = asked(["compare", name, machine, "-s", "emulator"], folder)[1]
+        solved = re.search(r"^ *(\d+) +\d+ +(\S+) +([\d.,]+ \w+)", text, re.MULTILINE)
+        answer = f"{solved[3]} at p = {solved[1]} by {solved[2]}" if solved else text.strip()
+        answer = f"{machine}: {answer}"
+    cells = (facts, answer)
+    facts, answer = (" ".join(cell.split()).replace("|", "\\|")[:240] for cell in cells)
+    outcome = facts if facts.startswith("refused") else "read"
+    shown = "" if outcome == facts else facts
+    return [repository.replace("+", "/"), name, commit[:8], f"{size:,}", label, outcome, shown,
+            answer, f"{time.perf_counter() - began:.1f}"]  # fmt: skip
+
+
+def main() -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("clones", type=Path)
+    parser.add_argument("-o", "--output", type=Path, default=Path("strangers.md"))
+    options = parser.parse_args()
+    head = ["repository", "path", "commit", "bytes", "format", "outcome", "what it is",
+            "how long it takes", "s"]  # fmt: skip
+    rows = []
+    for repository, wanted, machine in WANTED:
+        clone = options.clones / repository
+        clone = clone / "repo" if (clone / "repo").is_dir() else clone
+        if not clone.is_dir():
+            continue
+        commit = git(clone, "rev-parse", "HEAD").decode().strip()
+        with tempfile.TemporaryDirectory() as folder:
+            for name, _ in materialised(clone, wanted, Path(folder)):
+                rows.append(row(repository, commit, name, machine, Path(folder)))
+                print(rows[-1][1], *rows[-1][4:8], flush=True)
+    taken = sum(line[5] == "read" for line in rows)
+    owners = len({line[0] for line in rows})
+    lines = [f"{len(rows)} files of {owners} repositories, {taken} read.", ""]
+    lines += ["| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *rows)]
+    options.output.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
