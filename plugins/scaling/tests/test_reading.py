@@ -12,7 +12,7 @@ import pytest
 from parcast import Registry
 from parcast.comparison import read_measured
 from parcast.errors import FileError, ParcastError, UnsupportedError
-from parcast_scaling.reading import read_profiles, read_times
+from parcast_scaling.reading import read_recorded, read_times
 from parcast_scaling.runs import amounts_of
 
 RUNS = [(4, 10.0), (4, 10.5), (8, 5.5), (16, 3.0)]
@@ -86,14 +86,17 @@ def test_one_of_several_series_and_what_is_p_are_named(tmp_path, monkeypatch):
     )
     times = read_times("e.txt#b/time,p=x")
     assert [(run.p, run.seconds) for run in times.runs] == [(4, 3), (8, 2)]
+    (tmp_path / "d.txt").write_text((tmp_path / "e.txt").read_text().replace("x", "p"))
+    assert read_times("d.txt#b/time,p=p").runs == read_times("d.txt#b/time").runs
     assert [item.value for item in read_measured("e.txt#a,p=x").items] == [9, 5]
     (tmp_path / "t.csv").write_text("cores,time\n4,9\n8,5\n")
     assert [run.p for run in read_times("t.csv#p=cores").runs] == [4, 8]
     for name, sentence in (
         ("e.txt#a", "no parameter is called p, only x, y; say which counts processes: e.txt#p=x"),
-        ("e.txt#c", "no series is 'c', of a/time, b/time, b/visits"),
+        ("e.txt#c", "no series is called 'c'; there are a/time, b/time, b/visits"),
         ("e.txt#a,b", "a, b are several series; name one"),
         ("e.txt#a,p=z", "p=z: there is no column 'z'"),
+        ("d.txt#a,p=q", "p=q: there is no column 'q', only p"),
         ("t.csv#a", "is a table of one series; leave out 'a'"),
     ):
         with pytest.raises(FileError, match=re.escape(sentence)):
@@ -119,13 +122,13 @@ def profile_of(folder, ranks, seconds):
 
 def test_profiles_of_several_runs_are_times(tmp_path):
     files = [profile_of(tmp_path, p, 100.0 + 10 * p) for p in (4, 8, 16)]
-    times = read_profiles(Registry(), files)
+    times = read_recorded(Registry(), files)
     assert [(run.p, run.seconds) for run in times.runs] == [(4, 35.0), (8, 22.5), (16, 16.25)]
     with pytest.raises(UnsupportedError, match="which has times and no amounts; leave out --on"):
         amounts_of(Registry(), files, "milan-hdr")
-    assert read_profiles(Registry(), ["stencil2d", "btio"]) is None
+    assert read_recorded(Registry(), ["stencil2d", "btio"]) is None
     with pytest.raises(FileError, match="btio is no profile"):
-        read_profiles(Registry(), [files[0], "btio"])
+        read_recorded(Registry(), [files[0], "btio"])
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -171,6 +174,7 @@ def test_a_table_without_times_is_none(tmp_path):
             "PARAMETER p\nPOINTS 4\nMETRIC a\nDATA 1\nMETRIC b\nDATA 1\n",
             "several series are measured (?/a, ?/b); keep one, name it (e.txt#a)",
         ),
+        ("e.txt", "PARAMETER p n\nPOINTS (4,1)\n", "e.txt:2: '4,1' is no number; divide numbers"),
         ("e.txt", "PARAMETER p\nPOINTS 4\nDATUM 1\n", "e.txt:3: 'DATUM' is none of PARAMETER"),
         ("e.txt", "PARAMETER p n\nPOINTS ( 4 1 ) ( 8 )\n", "a point has not 2 values"),
         ("s.csv", "JobID,Elapsed\n1,00:01:00\n", "no column says how large jobs were"),

@@ -109,7 +109,7 @@ def _of_runs(
         if amount.formula is None:
             raise UnsupportedError(f"{where}: {amount.column}: {amount.message}; give more sizes")
         values = np.array([point.value for point in amount.predictions])
-        if np.ptp(values) > 0 and values[1:].all():
+        if values.any() and np.ptp(values) > 0 and values[1:].all():  # none where all are 0
             course = tuple(np.round(values / values[-1], 9))  # a message and its bytes are one term
             terms.setdefault(course, _term(amount.column, np.array(at, dtype=float), values))
     return list(terms.values())

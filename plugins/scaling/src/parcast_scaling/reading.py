@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,8 @@ def read_times(file: str) -> Times | None:
         return Times(where=file, runs=runs, counts=counts, remarks=remarks)
     if path.suffix.lower() in {".out", ".log"}:
         return None
+    if path.suffix.lower() == ".json" and '"measurements"' not in text and not is_thicket(text):
+        return None  # neither Extra-P's nor Thicket's: a recorded run, if anything
     if is_thicket(text):
         return _of_thicket(text, path, file)
     where, rows = read_table(file, repetitions=True)
@@ -81,27 +83,57 @@ def _of_thicket(text: str, path: Path, file: str) -> Times:
     return Times(where=str(path), runs=runs, remarks=remarks, varies="n" in names, profiles=True)
 
 
-def read_profiles(registry: Registry, files: Sequence[str]) -> Times | None:
-    """Return the times that profiles of several runs have; None where they are no profiles.
+def read_recorded(registry: Registry, files: Sequence[str]) -> Times | None:
+    """Return the times of several runs, traces or profiles; None where the first is neither.
 
     Raises
     ------
     FileError
-        If a later file is no profile.
+        If a later file is of another kind, or a trace has no times.
     """
     if any(file.lower().endswith((".csv", ".tsv")) for file in files):
         return None
-    runs: list[Run] = []
-    for file in files:
-        workload = registry.workload(file)
-        if workload.kind != "profile":
-            if not runs:
-                return None
-            raise FileError(f"{file} is no profile, as {files[0]} is; give profiles alone")
-        profile = workload.content.profile
-        runs.append(Run(profile.processes, profile.seconds / profile.processes, 1.0, file))
-    remark = "times are means of processes, as profiles have them, without what no region covers"
-    return Times(where=", ".join(files), runs=tuple(runs), remarks=(remark,))
+    workloads = [registry.workload(file) for file in files]
+    kind = workloads[0].kind
+    if kind not in _RECORDED:
+        return None
+    for file, workload in zip(files, workloads, strict=True):
+        if workload.kind != kind:
+            raise FileError(f"{file} is no {kind}, as {files[0]} is; give {kind}s alone")
+    seconds, remark = _RECORDED[kind]
+    runs = tuple(
+        Run(float(workload.processes or 1), seconds(workload.content, file), 1.0, file)
+        for file, workload in zip(files, workloads, strict=True)
+    )
+    return Times(where=", ".join(files), runs=runs, remarks=(remark,), profiles=kind == "profile")
+
+
+def _of_profile(content: Any, _: str) -> float:
+    return float(content.profile.seconds / content.profile.processes)
+
+
+def _of_trace(content: Any, file: str) -> float:
+    """Return the seconds from the first call to the end of the last, of the longest process."""
+    trace = content.trace
+    if not trace.timed or trace.tick is None:
+        raise FileError(
+            f"{file}: it has no times in seconds, only work and messages; name the machine with "
+            "--on, and leave out --to, for amounts as formulas of p"
+        )
+    return float((trace.ends - trace.begins).max() * trace.tick)
+
+
+#: How the seconds of recorded runs are read, by the kind of workload, and what is said of them.
+_RECORDED: Mapping[str, tuple[Callable[[Any, str], float], str]] = {
+    "profile": (
+        _of_profile,
+        "times are means of processes, as profiles have them, without what no region covers",
+    ),
+    "trace": (
+        _of_trace,
+        "times are those of the longest process, from its first recorded call to its last",
+    ),
+}
 
 
 def _series(where: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Times:
