@@ -4,9 +4,9 @@
 
 Codes are those of ``codes.py``: divided work and one other mechanism, which takes 20 to 70 % of the
 time at 256, so that the true efficiency and the true knee are known at any p. A code is measured at
-p = 1 to 16, 32 or 64, three runs each, with a noise of 5 %. Asked are the probability that the
-efficiency is under 50 % at twice to sixteen times the largest of them, and the 90 % range of the
-knee. An efficiency is over that at one process.
+p = 1 to 16, 32 or 64, three runs each, with a noise of 5 %. Asked are the probabilities that the
+efficiency is under 50 % at twice to sixteen times the largest of them, and that there is a knee up
+to sixteen times. An efficiency is over that at one process.
 """
 
 from __future__ import annotations
@@ -59,32 +59,41 @@ def asked(count: int) -> Iterator[tuple[Code, float, Floats, Knee]]:
 
 
 def chances(count: int) -> str:
-    """Return how often the efficiency is under the target, by the stated probability."""
-    stated, under = [], []
-    knees = near = inside = 0
-    for synthetic, largest, probabilities, bend in asked(count):
-        stated += list(probabilities)
-        under += list(true_efficiency(synthetic, largest * _FACTORS) < _TARGET)
+    """Return how often the efficiency is under the target and the knee near, by what is stated."""
+    under: list[tuple[float, float]] = []
+    knees: list[tuple[float, float]] = []
+    apart: list[tuple[float, bool]] = []
+    for synthetic, largest, stated, bend in asked(count):
+        true = true_efficiency(synthetic, largest * _FACTORS) < _TARGET
+        under += zip(stated, true, strict=True)
         at = true_knee(synthetic, largest * _FACTORS[-1])
-        if at is None or at <= largest:
-            continue
-        knees += 1
-        near += bend.median is not None and 0.5 <= bend.median / at <= 2
-        inside += (bend.low90 or np.inf) <= at <= (bend.high90 or np.inf)
-    lines = ["| stated | cases | stated, mean | under 50 % |", "|---|---|---|---|"]
-    said, true = np.array(stated), np.array(under)
+        knees.append((bend.chance, at is not None))
+        if at is not None and at > largest:
+            near = bend.median is not None and 0.5 <= bend.median / at <= 2
+            apart.append((at / largest, near))
+    close = [near for factor, near in apart if factor <= 4]
+    every = [near for _, near in apart]
+    return (
+        f"{table('under 50 %', under)}\n\n{table('with a knee', knees)}\n\nof {len(every)} knees "
+        f"beyond what is measured {sum(every)} are predicted within a doubling, and {sum(close)} "
+        f"of the {len(close)} up to four times the largest measured p"
+    )
+
+
+def table(what: str, cases: list[tuple[float, float]]) -> str:
+    """Return how often something is true, by its stated probability."""
+    stated, true = np.array(cases, dtype=float).T
+    lines = [f"| stated | cases | stated, mean | {what} |", "|---|---|---|---|"]
     for low, high in pairwise(_EDGES):
-        rows = (said >= low) & ((said < high) | (high == 1))
+        rows = (stated >= low) & ((stated < high) | (high == 1))
         if rows.any():
             lines.append(
                 f"| {100 * low:.0f} to {100 * high:.0f} % | {rows.sum()} "
-                f"| {100 * said[rows].mean():.0f} % | {100 * true[rows].mean():.0f} % |"
+                f"| {100 * stated[rows].mean():.0f} % | {100 * true[rows].mean():.0f} % |"
             )
-    score, base = ((said - true) ** 2).mean(), true.mean() * (1 - true.mean())
-    lines.append(f"\nBrier score {score:.3f}, {base:.3f} of whoever states {100 * true.mean():.0f} "
-                 f"% always; of {knees} knees beyond what is measured {near} are predicted within "
-                 f"a doubling, {inside} lie in the 90 % range")  # fmt: skip
-    return "\n".join(lines)
+    score, base = ((stated - true) ** 2).mean(), true.mean() * (1 - true.mean())
+    always = f"{100 * true.mean():.0f} %"
+    return "\n".join([*lines, "", f"Brier score {score:.3f}; stating always {always}: {base:.3f}"])
 
 
 if __name__ == "__main__":
