@@ -20,6 +20,9 @@ _DRAWS, _OUTCOMES = 5, np.linspace(0.05, 0.95, 10)
 #: What part of the way remains where a band is all but narrow enough: another run is needed.
 _MISS = 0.5
 
+#: A run that leaves more of a band's width than this tells nothing that draws do not differ by.
+_TELLING = 0.98
+
 
 @attrs.frozen(kw_only=True)
 class Proposal:
@@ -125,7 +128,8 @@ def _best(
                 gain=float(_progress(before, widths, math.log(enough)).mean()) / cost,
             )
         )
-    return max(proposals, key=lambda proposal: proposal.gain)
+    telling = [each for each in proposals if math.log(each.after) <= _TELLING * before]
+    return max(telling or proposals, key=lambda proposal: proposal.gain)
 
 
 def _progress(before: float, widths: Floats, enough: float) -> Floats:
