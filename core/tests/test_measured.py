@@ -79,7 +79,7 @@ BAD = {
     "param.csv": ("p,time,n\n2,1,big\n", "param.csv:2: n = 'big': 'big' is not a number"),
     "twice.csv": ("p,time\n2,1\n2,3\n", "twice.csv:3: p=2 stands in .*twice.csv:2 too; give one"),
     "short.csv": ("p,time\n2\n", "short.csv:2: 1 values for 2 columns"),
-    "heads.csv": ("p,p,time\n2,2,1\n", "heads.csv:1: a column stands twice"),
+    "heads.csv": ("p,p,time\n2,2,1\n", "heads.csv:1: a column 'p' stands twice; give each a name"),
     "no.json": ("{", "no.json: not valid JSON"),
     "other.json": ("[1]", "other.json: this is not Extra-P's JSON"),
     "many.json": (

@@ -9,7 +9,8 @@ stands how often somebody is right who knows all of this: that there is one othe
 which ones it may be, what its share may be, and the noise.
 
 For ``--worth-measuring`` a code is measured at p = 2 to 16, three runs each, and the 90 % band at
-256 is to be less than twofold. Runs are added by doubling p, or as proposed, until it is.
+256 is to be less than twofold. Single runs are added by doubling p, at 32, 64, 128, 256 and beyond,
+or as proposed, at up to 256, until it is. Node-hours are those of the added runs.
 """
 
 from __future__ import annotations
@@ -121,18 +122,16 @@ def best(count: int) -> str:
 
 
 def cost_of(synthetic: Code, rng: np.random.Generator, *, proposed: bool) -> float:
-    """Return p times hours until the 90 % band at 256 is less than twofold."""
+    """Return p times hours until the 90 % band at 256 is less than twofold.
+
+    Both ways end by the same band: where nothing more is proposed.
+    """
     runs, spent = synthetic.runs(2.0 ** np.arange(1, 5), 3, rng), 0.0
     for _ in range(12):
-        drawn, _ = curves(observe(runs), np.array([256.0]), np.ones(1))
-        low, high = np.quantile(drawn.seen[:, 0], [0.05, 0.95])
-        if high - low <= math.log(2):
+        proposals = worth_measuring(runs, 256, 1, seed=1, most=256, enough=2.0)
+        if not proposals:
             break
-        if proposed:
-            proposals = worth_measuring(runs, 256, 1, seed=1, most=256, enough=2.0)
-            size = proposals[0].p if proposals else 256.0  # narrow enough, but for other draws
-        else:
-            size = 2 * max(run.p for run in runs)
+        size = proposals[0].p if proposed else 2 * max(run.p for run in runs)
         new = synthetic.runs(np.array([size]), 1, rng)
         spent += size * new[0].seconds / 3600
         runs += new
@@ -141,18 +140,22 @@ def cost_of(synthetic: Code, rng: np.random.Generator, *, proposed: bool) -> flo
 
 def worth(count: int) -> str:
     """Return what proposals cost over what doubling costs."""
-    ratios = []
+    costs = []
     for number in range(count):
         synthetic, _ = code(number, 256, 0.2, 0.7)
-        costs = [
+        costs.append([
             cost_of(synthetic, np.random.default_rng([7, number]), proposed=proposed)
+            / synthetic.seconds
             for proposed in (True, False)
-        ]
-        if costs[1]:
-            ratios.append(costs[0] / costs[1])
+        ])  # fmt: skip
+    proposed, doubled = np.array(costs).T
+    ratios = proposed[doubled > 0] / doubled[doubled > 0]
+    error = ratios.std(ddof=1) / math.sqrt(len(ratios))
     return (
-        f"{len(ratios)} codes: proposals take {100 * float(np.median(ratios)):.0f} % of the "
-        f"node-hours of doubling (median; {100 * float(np.mean(ratios)):.0f} % in the mean)"
+        f"{len(ratios)} codes: proposals take {100 * np.median(ratios):.0f} % of the node-hours of "
+        f"doubling in the median, {100 * ratios.mean():.0f} +- {100 * error:.0f} % in the mean, "
+        f"{100 * ratios.max():.0f} % at most, and {100 * proposed.sum() / doubled.sum():.0f} % of "
+        "all node-hours together, if all codes compute as long"
     )
 
 
@@ -160,4 +163,4 @@ if __name__ == "__main__":
     codes = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     print(coverage(codes))
     print(best(codes))
-    print(worth(codes // 4))
+    print(worth(codes))

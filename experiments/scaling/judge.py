@@ -5,7 +5,8 @@
 
 Each series is cut after its second, third, ... size; what is before calibrates, and twice and four
 times the last of it are predicted, where they were measured. Half of the families (by the hash of
-their names) tuned the prior; the tables are of the others. Each family counts the same.
+their names) tuned the prior; the tables are of the others, of these (``--half tuned``), or of all
+(``--half both``). Each family counts the same, and the standard error is that of their mean.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from statistics import median
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 from series import Series, Size, truth, uk_benchmarks
 
 from parcast.quantities import student_t
@@ -116,13 +118,24 @@ def row(name: str, asked: Sequence[Question], answers: Sequence[Answer]) -> str:
     errors = np.where(times > 0, np.abs(times / truths - 1), np.inf)
     stated = ~np.isnan(low)
     inside = (low <= truths) & (truths <= high)
-    covers = weights[stated & inside].sum() / weights.sum()
+    covers, error = _mean_of_families(asked, stated & inside)
     order = np.argsort(errors)
     parts = np.cumsum(weights[order]) / weights.sum()
     middle, worst = (errors[order][np.searchsorted(parts, level)] for level in (0.5, 0.9))
     width = f"{np.exp(np.median(np.log(high[stated] / low[stated]))):.2f}" if stated.any() else ""
-    coverage = f"{100 * covers:.0f} %" if stated.any() else "none stated"
+    spread = "" if math.isnan(error) else f" +- {100 * error:.0f}"
+    coverage = f"{100 * covers:.0f}{spread} %" if stated.any() else "none stated"
     return f"| {name} | {coverage} | {width} | {100 * middle:.1f} % | {100 * worst:.0f} % |"
+
+
+def _mean_of_families(asked: Sequence[Question], holds: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return the mean of the families' shares, and its standard error."""
+    families: dict[str, list[bool]] = defaultdict(list)
+    for question, hold in zip(asked, holds, strict=True):
+        families[question.series.family].append(bool(hold))
+    shares = np.array([np.mean(several) for several in families.values()])
+    error = shares.std(ddof=1) / math.sqrt(len(shares)) if len(shares) > 1 else math.nan
+    return float(shares.mean()), float(error)
 
 
 def bend(series: Series) -> float | None:
@@ -166,16 +179,18 @@ def main() -> None:
     parser.add_argument("truth", type=Path)
     parser.add_argument("--uk", type=Path, help="a clone of hpc-uk/archer-benchmarks")
     parser.add_argument("--extrap", help="the python of an environment with Extra-P")
-    parser.add_argument("--tuned", action="store_true", help="the families that tuned the prior")
+    parser.add_argument("--half", choices=("judged", "tuned", "both"), default="judged")
     options = parser.parse_args()
     several = [*truth(options.truth), *(uk_benchmarks(options.uk) if options.uk else ())]
-    several = [series for series in several if series.judged != options.tuned]
+    if options.half != "both":
+        several = [series for series in several if series.judged == (options.half == "judged")]
     groups: dict[tuple[str, str], list[Question]] = defaultdict(list)
     for series in several:
         for question in questions(series):
             sizes = "two sizes" if len(question.known) == 2 else "three or more"
             groups[series.group, f"{sizes}, at {question.factor:g} times"].append(question)
             groups["all", f"at {question.factor:g} times"].append(question)
+            groups[f"of {series.source}", f"at {question.factor:g} times"].append(question)
     for (group, part), asked in sorted(groups.items()):
         families = len({question.series.family for question in asked})
         print(f"\n{group}, {part} ({len(asked)} predictions of {families} families)\n")

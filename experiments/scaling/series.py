@@ -47,6 +47,7 @@ class Series:
     family: str
     name: str
     sizes: tuple[Size, ...]
+    source: str = "archer-benchmarks"
 
     @property
     def judged(self) -> bool:
@@ -56,17 +57,17 @@ class Series:
 
 def truth(folder: Path) -> Iterator[Series]:
     """Yield the series of three sizes or more."""
-    points: dict[tuple[str, str, str], list[Size]] = defaultdict(list)
-    for name in ("perfstudy", "mlperf_training_v51", "sailor"):
-        with (folder / name / "points.csv").open() as file:
+    points: dict[tuple[str, ...], list[Size]] = defaultdict(list)
+    for source in ("perfstudy", "mlperf_training_v51", "sailor"):
+        with (folder / source / "points.csv").open() as file:
             for row in csv.DictReader(file):
-                key = _key(name, row)
+                key = _key(source, row)
                 if key is not None:
-                    points[key].append(_size(row))
-    for (group, family, name), sizes in points.items():
+                    points[*key, source].append(_size(row))
+    for (group, family, name, source), sizes in points.items():
         alone = {size.p: size for size in sorted(sizes, key=lambda size: (size.p, size.n))}
         if len(alone) >= 3:
-            yield Series(group, family, name, tuple(alone.values()))
+            yield Series(group, family, name, tuple(alone.values()), source)
 
 
 def _key(dataset: str, row: dict[str, str]) -> tuple[str, str, str] | None:

@@ -87,3 +87,14 @@ def test_the_judge_reads_series_and_finds_where_they_bend(monkeypatch):
     assert len(asked) == 7 + 6
     answer = judge["by_power"](asked[-1])
     assert answer.low < answer.seconds < answer.high
+
+
+def test_true_knees_and_efficiencies_are_those_of_the_codes(codes, monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(FILE.parent), *sys.path])
+    chances = runpy.run_path(str(FILE.with_name("chances.py")))
+    serial = codes["Code"]("serial part", 3.0, 0.5, 256)  # 128/p + 1/2: the knee is where they meet
+    assert chances["true_knee"](serial, 1024) == pytest.approx(256, rel=0.02)
+    assert chances["true_knee"](serial, 200) is None
+    assert chances["true_efficiency"](serial, np.array([256.0])) == pytest.approx(128.5 / 256)
+    cases = [(0.1, False)] * 9 + [(0.1, True), (1.0, True)]
+    assert "| 5 to 20 % | 10 | 10 % | 10 % |" in chances["table"]("under", cases)

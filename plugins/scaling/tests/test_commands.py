@@ -14,7 +14,7 @@ from parcast.cli import app as command
 from parcast_scaling.isoefficiency import isoefficiency
 from parcast_scaling.times import Run
 from parcast_scaling.walltime import walltime
-from parcast_scaling.worth import worth_measuring
+from parcast_scaling.worth import _progress, _sizes, worth_measuring
 
 TIMES = "p,time\n" + "".join(
     f"{p},{seconds}\n"
@@ -227,3 +227,19 @@ def test_what_is_worth_measuring_narrows_the_band():
     assert first.p <= 32
     assert second.before == pytest.approx(first.after, rel=0.35)
     assert first.cost == pytest.approx(first.p * first.seconds / 3600)
+
+
+def test_sizes_between_and_beyond_what_is_measured_are_proposed_up_to_the_limit():
+    def sizes(limit, *p):
+        return _sizes([Run(size, 1.0) for size in p], limit).tolist()
+
+    assert sizes(256, 2, 16, 128) == [2, 4, 8, 16, 32, 64, 128, 256]
+    assert sizes(300, 27, 64, 125) == [27, 64, 125, 250]
+    assert sizes(100, 1, 12, 48) == [1, 3, 6, 12, 24, 48, 96]
+    assert sizes(2, 2, 4, 8) == [2]
+    assert sizes(1, 2, 4, 8) == []
+
+
+def test_a_miss_costs_another_run_and_a_wider_band_is_no_progress():
+    progress = _progress(math.log(8), np.log([16, 8, 2.01, 2, 1.5]), math.log(2))
+    assert progress == pytest.approx([0, 0, 0.5, 1, 1], abs=0.01)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parcast.errors import FileError
-from parcast_scaling import predict
+from parcast_scaling import discrepancy, predict
 from parcast_scaling.curves import curves
 from parcast_scaling.discrepancy import Observed
 from parcast_scaling.evidence import infer
@@ -175,6 +175,9 @@ def test_minutes_among_seconds_are_doubted_and_usual_steps_are_not():
         ([(4, 10), (8, 0), (16, 2)], "points[1]: time = 0 must be above 0"),
         ([(4, 10), (8, math.inf), (16, 2)], "points[1]: time = inf must be above 0"),
         ([(4, 10), (0, 1), (16, 2)], "points[1]: p = 0 must be above 0"),
+        ([(4, 10), (8, 1e300), (16, 2)], "points[1]: 1e+300 s at p=8 is no measured time; write"),
+        ([(4, 10), (8, 5), (1e30, 2)], "at p=1e+30 is no measured time; write one of 1e-15 to"),
+        ([(p, 1) for p in range(1, 502)], "times at 501 sizes; 500 at most are read, so keep"),
         ([(4, 10), (8,), (16, 2)], "points[1] has 1 values; write (p, seconds)"),
     ],
 )
@@ -229,3 +232,18 @@ def test_more_work_at_more_processes_is_no_unit_mixed_up():
     assert doubtful_steps(grown) == ()
     (sentence,) = doubtful_steps([Run(2, 0.2, 1), Run(4, 2.3, 1), Run(8, 1.4, 1)])
     assert "if one of them is in minutes" in sentence
+
+
+def test_many_sizes_are_weighed_as_few_are(monkeypatch):
+    runs = runs_of(lambda p: 100 / p + 1, range(2, 12), 0.02)
+    few = forecast(runs, [24]).bands
+    monkeypatch.setattr(discrepancy, "_FEW", 1)
+    many = forecast(runs, [24]).bands
+    assert many[0].median == pytest.approx(few[0].median, rel=0.03)
+    assert many[0].high90 / many[0].low90 == pytest.approx(few[0].high90 / few[0].low90, rel=0.15)
+
+
+def test_repeats_on_a_shared_network_may_differ_a_hundredfold():
+    wild = [Run(p, t) for p in (32, 64, 128) for t in (1e-3, 1.2e-3, 0.15)]
+    band = forecast(wild, [256]).bands[0]
+    assert band.high90 > 10 * band.low90

@@ -86,14 +86,17 @@ def test_one_of_several_series_and_what_is_p_are_named(tmp_path, monkeypatch):
     )
     times = read_times("e.txt#b/time,p=x")
     assert [(run.p, run.seconds) for run in times.runs] == [(4, 3), (8, 2)]
+    (tmp_path / "d.txt").write_text((tmp_path / "e.txt").read_text().replace("x", "p"))
+    assert read_times("d.txt#b/time,p=p").runs == read_times("d.txt#b/time").runs
     assert [item.value for item in read_measured("e.txt#a,p=x").items] == [9, 5]
     (tmp_path / "t.csv").write_text("cores,time\n4,9\n8,5\n")
     assert [run.p for run in read_times("t.csv#p=cores").runs] == [4, 8]
     for name, sentence in (
         ("e.txt#a", "no parameter is called p, only x, y; say which counts processes: e.txt#p=x"),
-        ("e.txt#c", "no series is 'c', of a/time, b/time, b/visits"),
+        ("e.txt#c", "no series is called 'c'; there are a/time, b/time, b/visits"),
         ("e.txt#a,b", "a, b are several series; name one"),
         ("e.txt#a,p=z", "p=z: there is no column 'z'"),
+        ("d.txt#a,p=q", "p=q: there is no column 'q', only p"),
         ("t.csv#a", "is a table of one series; leave out 'a'"),
     ):
         with pytest.raises(FileError, match=re.escape(sentence)):
@@ -171,6 +174,7 @@ def test_a_table_without_times_is_none(tmp_path):
             "PARAMETER p\nPOINTS 4\nMETRIC a\nDATA 1\nMETRIC b\nDATA 1\n",
             "several series are measured (?/a, ?/b); keep one, name it (e.txt#a)",
         ),
+        ("e.txt", "PARAMETER p n\nPOINTS (4,1)\n", "e.txt:2: '4,1' is no number; divide numbers"),
         ("e.txt", "PARAMETER p\nPOINTS 4\nDATUM 1\n", "e.txt:3: 'DATUM' is none of PARAMETER"),
         ("e.txt", "PARAMETER p n\nPOINTS ( 4 1 ) ( 8 )\n", "a point has not 2 values"),
         ("s.csv", "JobID,Elapsed\n1,00:01:00\n", "no column says how large jobs were"),

@@ -15,7 +15,7 @@ from parcast import Registry, Resource, hookimpl
 from parcast.cli import app as command
 from parcast.errors import FileError, ParcastError
 from parcast_scaling.datasets import read_series
-from parcast_scaling.reading import read_times
+from parcast_scaling.reading import read_recorded, read_times
 
 GRAPH = {
     "0": {"data": {"name": "main"}, "children": [1, 2], "parents": []},
@@ -188,14 +188,60 @@ def test_blind_points_of_other_work_are_said_to_be_not_compared(
     registry, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setattr(command, "Registry", lambda: registry)
+    works = {1: 1, 2: 2, 4: 2, 8: 8}
+    points = "series,size,value,work\n" + "".join(
+        f"a,{p},{100 + p},{work}\n" for p, work in works.items()
+    )
+    toml = tmp_path / "mine" / "dataset.toml"
+    toml.write_text(DATASET.partition("[columns]")[0])
+    (tmp_path / "mine" / "points.csv").write_text(points)
+    assert command.main(["scaling", "by-hand", "-p", "8"]) == 0
+    out = capsys.readouterr().out
+    assert "not compared: 1 left out with other work than is predicted" in out
+    assert "predicted for the work n = 2 of the largest measured p" in out
+
+
+def test_work_that_grows_as_p_is_weak_scaling_unasked(registry, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "Registry", lambda: registry)
     points = "series,size,value,work\n" + "".join(f"a,{p},{100 + p},{p}\n" for p in (1, 2, 4, 8))
     toml = tmp_path / "mine" / "dataset.toml"
     toml.write_text(DATASET.partition("[columns]")[0])
     (tmp_path / "mine" / "points.csv").write_text(points)
     assert command.main(["scaling", "by-hand", "-p", "8"]) == 0
-    assert "not compared: 1 left out with other work than is predicted" in capsys.readouterr().out
+    plain = capsys.readouterr().out
+    assert "nodes=8 left out: 108 ms, inside" in plain
+    assert "predicted for a work that grows as p: n = 1 p" in plain
     assert command.main(["scaling", "by-hand", "-p", "8", "--weak"]) == 0
-    assert "nodes=8 left out: 108 ms, inside" in capsys.readouterr().out
+    assert capsys.readouterr().out == plain
+
+
+def _recorded(folder, ranks, computed):
+    """Write a run whose ranks meet, compute so many milliseconds, and meet."""
+    calls = [
+        {"kind": "barrier", "t_start": start, "t_end": start + 10}
+        for start in (100, 110 + computed)
+    ]
+    run = {"nranks": ranks, "unit": "1 ms", "ranks": [calls] * ranks}
+    file = folder / f"run-{ranks}.json"
+    file.write_text(json.dumps(run))
+    return str(file)
+
+
+def test_traces_are_times_and_their_amounts_propose_terms(tmp_path, capsys):
+    files = [_recorded(tmp_path, p, 4000 / p) for p in (2, 4, 8)]
+    times = read_recorded(Registry(), files)
+    assert [(run.p, run.seconds) for run in times.runs] == [(2, 2.02), (4, 1.02), (8, 0.52)]
+    machine = tmp_path / "m.toml"
+    machine.write_text(
+        "[processor]\nrate = '1e9'\n[network]\nstartup = '1 us'\nbandwidth = '1 GB/s'\n"
+    )
+    for options in (["--to", "16"], ["-p", "16"], ["--on", str(machine), "--to", "16"]):
+        assert command.main(["scaling", *files, *options]) == 0
+        assert "3 runs at p = 2, 4, 8;" in capsys.readouterr().out
+    assert command.main(["scaling", *files, "--on", str(machine), "-p", "16"]) == 0
+    assert "formula of p" in capsys.readouterr().out
+    with pytest.raises(FileError, match=r"stencil2d is no trace, as .* is; give traces alone"):
+        read_recorded(Registry(), [*files, "stencil2d"])
 
 
 def test_files_of_ensembles_are_one_table(registry, tmp_path, monkeypatch, capsys):

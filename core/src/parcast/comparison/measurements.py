@@ -196,11 +196,11 @@ def _file_and_part(source: str | Path) -> tuple[Path, str, dict[str, str]]:
 def _renamed(place: str, row: Mapping[str, Any], names: Mapping[str, str]) -> Mapping[str, Any]:
     """Return a row with columns as they are to be called."""
     for old, new in names.items():
-        if old not in row or new in row:
-            reason = f"there is a column {new!r} already" if new in row else (
-                f"there is no column {old!r}, only {shorten(', '.join(map(str, row)))}"
-            )  # fmt: skip
-            raise FileError(f"{place}: {new}={old}: {reason}")
+        if old not in row:
+            columns = shorten(", ".join(map(str, row)))
+            raise FileError(f"{place}: {new}={old}: there is no column {old!r}, only {columns}")
+        if new in row and new != old:
+            raise FileError(f"{place}: {new}={old}: there is a column {new!r} already")
     return {names.get(name, name): value for name, value in row.items()} if names else row
 
 

@@ -166,10 +166,14 @@ def _points(text: str, count: int, place: str) -> list[list[float]]:
 
 
 def _floats(text: str, place: str) -> list[float]:
-    try:
-        return [float(word) for word in text.split()]
-    except ValueError as error:
-        raise FileError(f"{place}: {error}") from None
+    numbers = []
+    for word in text.split():
+        try:
+            numbers.append(float(word))
+        except ValueError:
+            reason = "; divide numbers by blanks" if "," in word else ""
+            raise FileError(f"{place}: {shorten(repr(word))} is no number{reason}") from None
+    return numbers
 
 
 def _parsed(text: str, where: str) -> Any:
@@ -267,7 +271,7 @@ def _chosen(names: Sequence[tuple[str, str]], where: str, series: str) -> tuple[
     if series and not choices[0]:
         spelled = ["/".join(name) for name in names]
         hint = did_you_mean(series, [*spelled, *(path for path, _ in names)])
-        raise FileError(f"{where}: no series is {series!r}, of {listed}{hint}")
+        raise FileError(f"{where}: no series is called {series!r}; there are {listed}.{hint}")
     raise FileError(
         f"{where}: several series are measured ({listed}); keep one, name it ({where}#"
         f"{'/'.join(filter(None, names[0]))}), or call it main with the metric time"

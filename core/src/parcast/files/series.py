@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator, Sequence
 
 from parcast.cells import meant
-from parcast.errors import FileError
+from parcast.errors import FileError, shorten
 from parcast.files.extrap import Raw
 
 
@@ -26,7 +26,11 @@ def read_csv(text: str, where: str) -> Iterator[Raw]:
             if heads:
                 yield position, _by_name(heads, values, position)
             elif len(set(values)) < len(values):
-                raise FileError(f"{position}: a column stands twice; keep one of each")
+                twice = next(name for name in values if values.count(name) > 1)
+                raise FileError(
+                    f"{position}: a column {shorten(repr(twice))} stands twice; give each a name "
+                    f"of its own, such as {shorten(twice)}1"
+                )
             heads = heads or values
     except csv.Error as error:
         raise FileError(f"{where}:{lines[table.line_num - 1][0]}: {error}") from None

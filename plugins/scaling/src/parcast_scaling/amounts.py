@@ -255,7 +255,7 @@ def _amount(
         message=message,
         held_out=chosen.held_out,
         largest_out=chosen.largest_out,
-        rivals=tuple(rival.text() for rival in rivals if rival is not chosen)[:5],
+        rivals=tuple(text for rival in rivals if (text := rival.text()) != chosen.text())[:5],
         predictions=tuple(_predict(chosen, rivals, n) for n in predicted_at),
         left_out=tuple(LeftOut(p=n, measured=x, predicted=chosen(n)) for n, x in measured.items()),
     )

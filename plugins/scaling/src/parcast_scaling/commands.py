@@ -15,81 +15,113 @@ if TYPE_CHECKING:
     from parcast import Registry
     from parcast_scaling.reading import Times
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Runs = Annotated[
+    list[str],
+    typer.Argument(
+        help="A table of p and times, with repeats; Extra-P's, sacct's or Thicket's file; a "
+        "dataset of the scoreboard, or a folder of one, and its series behind a #; or a .csv "
+        "file of p and amounts; or traces of one code at several p. A program or traces beside "
+        "a table of times propose terms of the time."
+    ),
+]
+At = Annotated[
+    str | None,
+    typer.Option(
+        "-p", help="Where to predict; if not given: doublings, or of amounts 4 and 16 times the "
+        "largest."
+    ),
+]  # fmt: skip
+To = Annotated[
+    int | None,
+    typer.Option(min=1, help="Predict times up to this p; 16 times the largest if not given."),
+]
+On = Annotated[
+    str | None,
+    typer.Option(
+        help="The machine of the runs: its rate makes seconds of traces operations; no time is "
+        "less than it needs for amounts beside times."
+    ),
+]
+HoldOut = Annotated[
+    str | None, typer.Option(metavar="LIST", help="p that are not fitted, but predicted.")
+]
+Weak = Annotated[
+    bool, typer.Option("--weak", help="The work grows as p; else it stays as it is.")
+]  # fmt: skip
+Efficiency = Annotated[
+    float, typer.Option(min=0.01, max=0.99, help="Whose probability at each p is wanted.")
+]
+Worth = Annotated[
+    int,
+    typer.Option(min=0, max=9, help="So many runs that narrow the answer most per node-hour."),
+]
+NarrowTo = Annotated[
+    float,
+    typer.Option(
+        min=1.01, metavar="FACTOR", help="The 90 % band that is narrow enough, its upper end over "
+        "its lower one: no more runs are proposed."
+    ),
+]  # fmt: skip
+Measure = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COMMAND", help="Measure them: what runs the code at {p} and prints its time last. "
+        "Each is added to the table before the next is proposed."
+    ),
+]  # fmt: skip
+MeasureTo = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="P", help="The largest p that can be measured; half of the largest that is "
+        "predicted if not given."
+    ),
+]  # fmt: skip
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Output = Annotated[
+    Path | None,
+    output_option("A plot of times, .html; of amounts a workload of kind phases, .toml."),
+]
+History = Annotated[
+    str,
+    typer.Option(metavar="FILE", help="Times of runs: sacct's table, or a table of p and time."),
+]
 
 
 def scaling(
     context: typer.Context,
-    runs: Annotated[
-        list[str],
-        typer.Argument(
-            help="A table of p and times, with repeats; Extra-P's, sacct's or Thicket's file; a "
-            "dataset of the scoreboard, or a folder of one, and its series behind a #; or a .csv "
-            "file of p and amounts; or traces of one code at several p. A program or traces beside "
-            "a table of times propose terms of the time."
-        ),
-    ],
-    p: Annotated[
-        str | None,
-        typer.Option("-p", help="Where to predict; if not given: doublings, or of amounts 4 and "
-                     "16 times the largest."),
-    ] = None,
-    to: Annotated[
-        int | None,
-        typer.Option(min=1, help="Predict times up to this p; 16 times the largest if not given."),
-    ] = None,
-    on: Annotated[
-        str | None,
-        typer.Option(help="The machine of the runs: its rate makes seconds of traces operations; "
-                     "no time is less than it needs for amounts beside times."),
-    ] = None,
-    hold_out: Annotated[
-        str | None, typer.Option(metavar="LIST", help="p that are not fitted, but predicted.")
-    ] = None,
-    weak: Annotated[
-        bool, typer.Option("--weak", help="The work grows as p; else it stays as it is.")
-    ] = False,
-    efficiency: Annotated[
-        float, typer.Option(min=0.01, max=0.99, help="Whose probability at each p is wanted.")
-    ] = 0.5,
-    worth_measuring: Annotated[
-        int, typer.Option(min=0, max=9, help="So many runs that narrow the answer most per "
-                          "node-hour.")
-    ] = 0,
-    narrow_to: Annotated[
-        float, typer.Option(min=1.01, metavar="FACTOR", help="The 90 % band that is narrow enough, "
-                            "its upper end over its lower one: no more runs are proposed.")
-    ] = 1.5,
-    measure: Annotated[
-        str | None,
-        typer.Option(metavar="COMMAND", help="Measure them: what runs the code at {p} and prints "
-                     "its time last. Each is added to the table before the next is proposed."),
-    ] = None,
-    measure_to: Annotated[
-        int | None, typer.Option(min=1, metavar="P", help="The largest p that can be measured; "
-                                 "half of the largest that is predicted if not given."),
-    ] = None,
+    runs: Runs,
+    p: At = None,
+    to: To = None,
+    on: On = None,
+    hold_out: HoldOut = None,
+    weak: Weak = False,
+    efficiency: Efficiency = 0.5,
+    worth_measuring: Worth = 0,
+    narrow_to: NarrowTo = 1.5,
+    measure: Measure = None,
+    measure_to: MeasureTo = None,
     seed: Seed = 2026,
     json: Json = False,
-    output: Annotated[
-        Path | None,
-        output_option("A plot of times, .html; of amounts a workload of kind phases, .toml."),
-    ] = None,
-) -> int:  # fmt: skip
+    output: Output = None,
+) -> int:
     """Predict times beyond a few measured ones, with bands and the knee; or find how amounts grow.
 
     A table with a column time, or seconds, is one of times: a curve is inferred from what the
     field knows of scaling. Columns flops, memory_bytes, messages, bytes, io_bytes, parallel, cycles
-    and bursts of others become those of a phase, as formulas of p.
+    and bursts of others become those of a phase, as formulas of p. Of traces at several p the
+    amounts are counted where --on names their machine, and else their times are used; with
+    --to, --weak or --worth-measuring both are.
     """
-    times, sources = _times_and_sources(context.obj, runs)
-    if times is None and len(runs) > 1 and on is None:
-        from parcast_scaling.reading import read_recorded
-
-        times, sources = read_recorded(context.obj, runs), ()
+    of_times = {"--to": to is not None, "--weak": weak, "--worth-measuring": worth_measuring > 0,
+                "--measure": measure is not None}  # fmt: skip
+    asked = [name for name, present in of_times.items() if present]
+    times, sources = _times_and_sources(context.obj, runs, on, times_wanted=bool(asked))
     if times is None:
-        _refuse_options(runs, to=to, weak=weak, worth_measuring=worth_measuring, measure=measure)
+        if asked:
+            raise ParcastError(
+                f"{asked[0]} is about times, and {runs[0]} has none; give a table with p and time"
+            )
         from parcast_scaling.amount_commands import find_formulas
 
         return find_formulas(context, runs, p=p, on=on, hold_out=hold_out, json=json, output=output)
@@ -114,12 +146,7 @@ def scaling(
 
 def walltime(
     context: typer.Context,
-    history: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE", help="Times of runs: sacct's table, or a table of p and time."
-        ),
-    ],
+    history: History,
     p: Annotated[int, typer.Option("-p", min=1, help="Of the run: what the table counts.")],
     quantile: Annotated[
         float, typer.Option(help="The probability that the run ends in time.")
@@ -130,7 +157,7 @@ def walltime(
     """Find the time limit to ask for: a quantile of the run time, and what more costs."""
     from parcast_scaling.walltime_commands import show_walltime
 
-    times, _ = _times_and_sources(context.obj, [history])
+    times, _ = _tables_and_sources(context.obj, [history])
     if times is None:
         raise ParcastError(
             f"--history {history}: it has no column of times; give sacct's table, or a table of p "
@@ -139,7 +166,23 @@ def walltime(
     return show_walltime(times, p, quantile, seed=seed, json=json)
 
 
-def _times_and_sources(registry: Registry, runs: list[str]) -> tuple[Times | None, tuple[str, ...]]:
+def _times_and_sources(
+    registry: Registry, runs: list[str], machine: str | None, *, times_wanted: bool
+) -> tuple[Times | None, tuple[str, ...]]:
+    """Return the times, and what proposes terms of them; None where amounts are wanted."""
+    times, sources = _tables_and_sources(registry, runs)
+    if times is not None or len(runs) < 2 or (machine is not None and not times_wanted):
+        return times, sources
+    from parcast_scaling.reading import read_recorded
+
+    times = read_recorded(registry, runs)
+    counted = times is not None and not times.profiles and machine is not None
+    return times, tuple(runs) if counted else ()
+
+
+def _tables_and_sources(
+    registry: Registry, runs: list[str]
+) -> tuple[Times | None, tuple[str, ...]]:
     """Return the table of times, and what stands beside it: a program, or traces."""
     from parcast.comparison import is_recorded
     from parcast_scaling.datasets import read_series
@@ -173,19 +216,3 @@ def _together(tables: Sequence[Times]) -> Times | None:
         remarks=tuple(dict.fromkeys(text for times in tables for text in times.remarks)),
         varies=any(times.varies for times in tables),
     )
-
-
-def _refuse_options(
-    runs: list[str], *, to: int | None, weak: bool, worth_measuring: int, measure: str | None
-) -> None:
-    options = {
-        "--to": to is not None,
-        "--weak": weak,
-        "--worth-measuring": worth_measuring > 0,
-        "--measure": measure is not None,
-    }
-    for name, present in options.items():
-        if present:
-            raise ParcastError(
-                f"{name} is about times, and {runs[0]} has none; give a table with p and time"
-            )

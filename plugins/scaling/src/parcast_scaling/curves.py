@@ -34,6 +34,18 @@ class Curves:
     naming: Floats  #: the weight of each draw where what binds is named
     first: Floats  #: logarithm of the rate per process at the smallest measured size, by draw
 
+    def at(self, which: slice) -> Curves:
+        """Return the same at some of the sizes."""
+        return attrs.evolve(
+            self,
+            p=self.p[which],
+            n=self.n[which],
+            logs=self.logs[:, which],
+            seen=self.seen[:, which],
+            smooth=self.smooth[:, which],
+            parts=self.parts[:, which],
+        )
+
 
 def curves(
     observed: Observed,

@@ -20,6 +20,9 @@ from parcast_scaling.prior import Prior
 
 Integers = NDArray[np.int64]
 
+#: So many sizes are few enough for a matrix of each particle.
+_FEW = 24
+
 
 @attrs.frozen(kw_only=True)
 class Observed:
@@ -80,7 +83,7 @@ class Discrepancy:
 
     def likelihood(self, residuals: Floats, level: Integers) -> Floats:
         """Return logarithms, a common scale integrated out under a flat prior of its logarithm."""
-        weighted = np.einsum("mij,mj->mi", self.inverse[level], residuals)
+        weighted = self._weighted(residuals, level)
         total, constant = (values[level] for values in self._constants)
         squares = (weighted * residuals).sum(axis=1) - weighted.sum(axis=1) ** 2 / total
         logs: Floats = constant - 0.5 * squares
@@ -88,11 +91,23 @@ class Discrepancy:
 
     def scale(self, residuals: Floats, level: Integers, rng: np.random.Generator) -> Floats:
         """Return a draw of the common scale of each particle."""
-        weighted = np.einsum("mij,mj->mi", self.inverse[level], residuals)
+        weighted = self._weighted(residuals, level)
         total = self._constants[0][level]
         drawn: Floats = weighted.sum(axis=1) / total
         drawn += rng.standard_normal(len(drawn)) / np.sqrt(total)
         return drawn
+
+    def _weighted(self, residuals: Floats, level: Integers) -> Floats:
+        """Return residuals times the inverse of their particle's covariance."""
+        weighted: Floats
+        if len(self.observed.p) <= _FEW:
+            weighted = np.einsum("mij,mj->mi", self.inverse[level], residuals)
+            return weighted
+        weighted = np.empty_like(residuals)
+        for index in np.unique(level):  # no copy of a large matrix for each particle
+            rows = level == index
+            weighted[rows] = residuals[rows] @ self.inverse[index]
+        return weighted
 
     def drift(
         self, residuals: Floats, level: Integers, p: Floats, n: Floats, rng: np.random.Generator

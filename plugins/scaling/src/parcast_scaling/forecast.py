@@ -138,14 +138,14 @@ def forecast(
     drawn, posterior = curves(
         observed, together, work(together), prior=prior, seed=seed, bound=bound
     )
-    curve = _columns(drawn, slice(0, len(sizes)))
+    curve = drawn.at(slice(0, len(sizes)))
     misfit = float(np.median(posterior.scatter()))
     return Forecast(
         where=where,
         runs=tuple(runs),
         target=target,
         bands=bands(curve, target),
-        knee=knee(_columns(drawn, slice(len(sizes), None))),
+        knee=knee(drawn.at(slice(len(sizes), None))),
         noise=observed.noise,
         misfit=misfit,
         remarks=(*doubtful_steps(runs), *_remarks(observed, misfit, curve)),
@@ -156,18 +156,6 @@ def _grid(low: float, high: float) -> Floats:
     """Return sizes by half doublings."""
     steps = max(2, math.ceil(2 * math.log2(high / low)) + 1)
     return np.geomspace(low, high, steps)
-
-
-def _columns(drawn: Curves, which: slice) -> Curves:
-    return attrs.evolve(
-        drawn,
-        p=drawn.p[which],
-        n=drawn.n[which],
-        logs=drawn.logs[:, which],
-        seen=drawn.seen[:, which],
-        smooth=drawn.smooth[:, which],
-        parts=drawn.parts[:, which],
-    )
 
 
 def bands(drawn: Curves, target: float) -> tuple[Band, ...]:

@@ -13,16 +13,21 @@ from parcast_scaling.measuring import Measured
 from parcast_scaling.times import Run
 from parcast_scaling.worth import Proposal
 
+#: So many sizes are named.
+_LISTED = 12
+
+#: Said of a code that no process speeds up.
+_PERHAPS_WEAK = "; if the work grows as p, say so by --weak"
+
 #: The heads of a table, and its rows.
 Cells = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 
 
 def print_forecast(answer: Forecast, counts: str, left_out: Sequence[Run]) -> None:
     """Print the curve, its knee, and how runs lie that were left out."""
-    sizes = sorted({run.p for run in answer.runs})
     print_text(
-        f"{answer.where}: {len(answer.runs)} runs at {counts} = "
-        f"{', '.join(f'{p:g}' for p in sizes)}; one run varies by {100 * answer.noise:.2g} %\n"
+        f"{answer.where}: {len(answer.runs)} runs at {counts} = {_listed(answer.runs)}; one run "
+        f"varies by {100 * answer.noise:.2g} %\n"
     )
     heads, rows = curve_table(answer, counts, left_out)
     print_table(heads, rows, optional=("50 %",))
@@ -45,6 +50,14 @@ def print_forecast(answer: Forecast, counts: str, left_out: Sequence[Run]) -> No
         )
     for remark in answer.remarks:
         print_text(f"\n{remark}")
+
+
+def _listed(runs: Sequence[Run]) -> str:
+    """Return the measured sizes, of many the ends."""
+    sizes = [f"{p:g}" for p in sorted({run.p for run in runs})]
+    if len(sizes) > _LISTED:
+        return f"{', '.join(sizes[:3])}, ..., {sizes[-1]} ({len(sizes)} sizes)"
+    return ", ".join(sizes)
 
 
 def curve_table(answer: Forecast, counts: str, left_out: Sequence[Run]) -> Cells:
@@ -98,9 +111,10 @@ def knee_sentence(answer: Forecast, counts: str) -> str:
     ends = [f"{end:.3g}" if end is not None else beyond for end in (knee.low90, knee.high90)]
     smallest = min(run.p for run in answer.runs)
     if knee.median is not None and knee.median < 1.25 * smallest:
+        grows = len({run.n for run in answer.runs}) > 1
         return (
             f"knee: at {counts} = {smallest:g} already or before: doubling makes it less than 1.41 "
-            "times as fast from there on; if the work grows as p, say so by --weak"
+            f"times as fast from there on{'' if grows else _PERHAPS_WEAK}"
         )
     if knee.median is None:
         start = f"knee: {beyond}, with a probability of {100 * (1 - knee.chance):.0f} %"
@@ -126,8 +140,8 @@ def print_proposals(proposals: Sequence[Proposal], goal: float) -> None:
 def print_enough(goal: float, narrow_to: float) -> None:
     """Say why no more runs are proposed."""
     print_text(
-        f"\nno more is worth measuring: the 90 % band at p={goal:g} is then narrower than "
-        f"{narrow_to:g}-fold; --narrow-to asks for a narrower one"
+        f"\nno more is worth measuring: the 90 % band at p={goal:g} is then {narrow_to:g}-fold or "
+        "narrower; --narrow-to asks for a narrower one"
     )
 
 

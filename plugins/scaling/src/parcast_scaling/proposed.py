@@ -6,7 +6,7 @@ bends where a network fills is a term like those of the field, before any time b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,7 +61,7 @@ def _of_program(
     """Return a term for each part of the time that the first solver with an answer predicts."""
     p = _doublings(min(sizes), max(sizes))
     for solver in _able(registry, source, machine, p):
-        rows = registry.compare(source, machine, p=p, solvers=[solver]).rows
+        rows = registry.compare(source, machine, p=p, solvers=[solver], elasticities=False).rows
         if len(rows) == len(p) and all(row.parts and row.parts.total > 0 for row in rows):
             return _terms_of(rows)
     raise UnsupportedError(
@@ -70,11 +70,14 @@ def _of_program(
     )
 
 
-def _able(registry: Registry, source: str, machine: Any, p: Sequence[int]) -> list[str]:
-    """Return the solvers that predict the largest size by parts, those of closed form first."""
-    rows = registry.compare(source, machine, p=[p[-1]]).rows
-    able = [row.solver for row in rows if row.parts is not None and row.parts.total > 0]
-    return sorted(able, key=lambda name: not name.startswith("spmd"))
+def _able(registry: Registry, source: str, machine: Any, p: Sequence[int]) -> Iterator[str]:
+    """Yield the solvers that predict the largest size by parts, those of closed form first."""
+    closed = ["spmd"] if "spmd" in registry.families else []
+    for solvers in (*closed, None):  # all others simulate, and are asked only where they must be
+        rows = registry.compare(
+            source, machine, p=[p[-1]], solvers=solvers, elasticities=False
+        ).rows
+        yield from (row.solver for row in rows if row.parts and row.parts.total > 0)
 
 
 def _doublings(low: float, high: float) -> list[int]:
@@ -109,7 +112,7 @@ def _of_runs(
         if amount.formula is None:
             raise UnsupportedError(f"{where}: {amount.column}: {amount.message}; give more sizes")
         values = np.array([point.value for point in amount.predictions])
-        if np.ptp(values) > 0 and values[1:].all():
+        if values.any() and np.ptp(values) > 0 and values[1:].all():  # none where all are 0
             course = tuple(np.round(values / values[-1], 9))  # a message and its bytes are one term
             terms.setdefault(course, _term(amount.column, np.array(at, dtype=float), values))
     return list(terms.values())

@@ -58,6 +58,8 @@ def read_times(file: str) -> Times | None:
         return Times(where=file, runs=runs, counts=counts, remarks=remarks)
     if path.suffix.lower() in {".out", ".log"}:
         return None
+    if path.suffix.lower() == ".json" and '"measurements"' not in text and not is_thicket(text):
+        return None  # neither Extra-P's nor Thicket's: a recorded run, if anything
     if is_thicket(text):
         return _of_thicket(text, path, file)
     where, rows = read_table(file, repetitions=True)
@@ -82,52 +84,72 @@ def _of_thicket(text: str, path: Path, file: str) -> Times:
 
 
 def read_recorded(registry: Registry, files: Sequence[str]) -> Times | None:
-    """Return the times of recorded runs: profiles, or steps that repeat; None where none is one.
+    """Return the times of several runs, traces or profiles; None where the first is neither.
+
+    A trace whose steps repeat has a time for each step.
 
     Raises
     ------
     FileError
-        If a later file is none.
+        If a later file is of another kind, a trace has no times, or only some have steps.
     """
     if any(file.lower().endswith((".csv", ".tsv")) for file in files):
         return None
     runs: list[Run] = []
-    remarks: dict[str, None] = {}
+    kinds: dict[tuple[str, str], None] = {}
     for file in files:
-        own, remark = (
-            _steps(registry, file) if is_recorded(registry, file) else _profile(registry, file)
-        )
-        if not own and not runs:
+        recorded = _recorded(registry, file)
+        if recorded is None and not runs:
             return None
-        if not own:
+        if recorded is None:
             raise FileError(
-                f"{file} is no profile and has no steps that repeat, unlike {files[0]}; give such "
-                "files alone"
+                f"{file} is no {_kind(kinds)}, as {files[0]} is; give {_kind(kinds)}s alone"
             )
+        kind, own, remark = recorded
         runs += own
-        remarks[remark] = None
-    if len(remarks) > 1:
-        raise FileError(f"{', '.join(files)}: some are profiles and some have steps; give one kind")
-    return Times(where=", ".join(files), runs=tuple(runs), remarks=tuple(remarks))
+        kinds[kind, remark] = None
+    where = ", ".join(files)
+    if len(kinds) > 1:
+        raise FileError(
+            f"{where}: some are profiles, traces or traces with steps that repeat; give one kind"
+        )
+    ((kind, remark),) = kinds
+    return Times(where=where, runs=tuple(runs), remarks=(remark,), profiles=kind == "profile")
 
 
-def _profile(registry: Registry, file: str) -> tuple[list[Run], str]:
+def _kind(kinds: Mapping[tuple[str, str], None]) -> str:
+    return next(iter(kinds))[0]
+
+
+def _recorded(registry: Registry, file: str) -> tuple[str, list[Run], str] | None:
+    """Return the kind of a recorded run, its times, and what is said of them."""
+    steps = step_times(registry, file) if is_recorded(registry, file) else None
+    if steps is not None:
+        runs = [Run(item.at["p"], item.value, 1.0, item.place) for item in steps.items]
+        return "trace", runs, "times are those of the steps that each run repeats"
     workload = registry.workload(file)
-    if workload.kind != "profile":
-        return [], ""
-    profile = workload.content.profile
-    run = Run(profile.processes, profile.seconds / profile.processes, 1.0, file)
-    return [
-        run
-    ], "times are means of processes, as profiles have them, without what no region covers"
+    p = float(workload.processes or 1)
+    if workload.kind == "profile":
+        profile = workload.content.profile
+        run = Run(p, profile.seconds / profile.processes, 1.0, file)
+        remark = (
+            "times are means of processes, as profiles have them, without what no region covers"
+        )
+        return "profile", [run], remark
+    if workload.kind == "trace":
+        run = Run(p, _seconds_of_trace(workload.content.trace, file), 1.0, file)
+        remark = "times are those of the longest process, from its first recorded call to its last"
+        return "trace", [run], remark
+    return None
 
 
-def _steps(registry: Registry, file: str) -> tuple[list[Run], str]:
-    """Return each step of a recorded run as a run."""
-    steps = step_times(registry, file)
-    items = steps.items if steps else ()
-    runs = [Run(item.at["p"], item.value, 1.0, item.place) for item in items]
-    return runs, "times are those of the steps that each run repeats"
+def _seconds_of_trace(trace: Any, file: str) -> float:
+    if not trace.timed or trace.tick is None:
+        raise FileError(
+            f"{file}: it has no times in seconds, only work and messages; name the machine with "
+            "--on, and leave out --to, for amounts as formulas of p"
+        )
+    return float((trace.ends - trace.begins).max() * trace.tick)
 
 
 def _series(where: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Times:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -14,7 +14,8 @@ from parcast.cli import print_json
 from parcast.errors import ParcastError
 from parcast.files import check_file, write_text
 from parcast.quantities import parse_numbers
-from parcast_scaling.forecast import forecast
+from parcast_scaling.curves import Bound
+from parcast_scaling.forecast import Forecast, forecast
 from parcast_scaling.forecast_texts import (
     print_enough,
     print_forecast,
@@ -22,7 +23,7 @@ from parcast_scaling.forecast_texts import (
     print_proposals,
     print_work,
 )
-from parcast_scaling.isoefficiency import isoefficiency
+from parcast_scaling.isoefficiency import NeededWork, WorkAndSize, isoefficiency
 from parcast_scaling.limits import machine_bound
 from parcast_scaling.measuring import Measured, measure
 from parcast_scaling.mechanisms import Floats
@@ -68,18 +69,79 @@ class Work:
         return self.per_process * p if self.per_process is not None else np.full_like(p, self.n)
 
 
+@attrs.frozen(kw_only=True)
+class Question:
+    """What is asked of which runs."""
+
+    times: Times
+    wanted: Wanted
+    runs: tuple[Run, ...]  #: that are used
+    left_out: tuple[Run, ...]  #: that are only predicted
+    sizes: tuple[float, ...]  #: p to predict
+    goal: float  #: the p whose band the runs that are worth measuring narrow
+    work: Work
+    prior: Prior | None
+    bound: Bound | None
+
+    def propose(self, runs: Sequence[Run], count: int) -> tuple[Proposal, ...]:
+        """Return the runs that are worth measuring beside others."""
+        return worth_measuring(
+            runs,
+            self.goal,
+            count,
+            work=self.work,
+            seed=self.wanted.seed,
+            most=self.wanted.measure_to,
+            prior=self.prior,
+            enough=self.wanted.narrow_to,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Answers:
+    """All that is shown."""
+
+    curve: Forecast
+    by_work: WorkAndSize | None
+    measured: tuple[Measured, ...]
+    proposals: tuple[Proposal, ...]
+
+    @property
+    def needed(self) -> tuple[NeededWork, ...]:
+        """The work that keeps the efficiency, where work differs."""
+        return self.by_work.needed if self.by_work else ()
+
+
 def show_forecast(
     registry: Registry, times: Times, wanted: Wanted, *, json: bool, output: Path | None
 ) -> int:
     """Print the curve beyond the measured times, and write its plot."""
     if output is not None:
         check_file(output, "a plot", [".html"])
+    question = _question(registry, times, wanted)
+    question, measured = _measure(question)
+    count = wanted.worth_measuring if wanted.measure is None else 0
+    proposals = question.propose(question.runs, count)
+    answers = _answers(question, measured, proposals)
+    if json:
+        print_json(_plain(question, answers))
+    else:
+        _print_answers(question, answers)
+    if output is not None:
+        from parcast_scaling.plot import page
+
+        shown = times.counts, question.left_out, answers.by_work, proposals
+        write_text(output, page(answers.curve, *shown))
+    return 0
+
+
+def _question(registry: Registry, times: Times, wanted: Wanted) -> Question:
+    """Return what is asked, checked."""
     if wanted.measure is not None and not wanted.worth_measuring:
         raise ParcastError("--measure needs --worth-measuring: how many runs to measure")
     times, work = _with_work(times, wanted)
     runs, left_out = _held_out(times, wanted.hold_out)
     sizes = _sizes(runs, left_out, wanted)
-    goal = max(*sizes, 2 * max(run.p for run in runs))
     prior = _prior(registry, times, wanted, [*sizes, *(run.p for run in runs)])
     bound = None if wanted.sources else machine_bound(registry, times, wanted.machine)
     check(runs, times.where)
@@ -89,76 +151,99 @@ def show_forecast(
             f"--measure-to {wanted.measure_to}: the smallest measured p is {smallest:g}; write it "
             "or a larger one"
         )
-
-    def propose(measured: Sequence[Run], count: int) -> tuple[Proposal, ...]:
-        return worth_measuring(
-            measured,
-            goal,
-            count,
-            work=work,
-            seed=wanted.seed,
-            most=wanted.measure_to,
-            prior=prior,
-            enough=wanted.narrow_to,
-        )
-
-    measured: tuple[Measured, ...] = ()
-    proposals: tuple[Proposal, ...] = ()
-    if wanted.measure is not None:
-        used = attrs.evolve(times, runs=tuple(runs))
-        used, measured = measure(
-            used, wanted.measure, wanted.worth_measuring, partial(propose, count=1), work
-        )
-        runs = list(used.runs)
-    elif wanted.worth_measuring:
-        proposals = propose(runs, wanted.worth_measuring)
-    sizes = sorted({*sizes, *(each.run.p for each in measured)})
-    answer = forecast(
-        runs,
-        sizes,
+    return Question(
+        times=times,
+        wanted=wanted,
+        runs=tuple(runs),
+        left_out=tuple(left_out),
+        sizes=tuple(sizes),
+        goal=max(*sizes, 2 * max(run.p for run in runs)),
         work=work,
+        prior=prior,
+        bound=bound,
+    )
+
+
+def _measure(question: Question) -> tuple[Question, tuple[Measured, ...]]:
+    """Return the question with the runs that a command measures, where there is one."""
+    wanted = question.wanted
+    if wanted.measure is None:
+        return question, ()
+    used = attrs.evolve(question.times, runs=question.runs)
+    used, measured = measure(
+        used, wanted.measure, wanted.worth_measuring, partial(question.propose, count=1),
+        question.work,
+    )  # fmt: skip
+    sizes = sorted({*question.sizes, *(each.run.p for each in measured)})
+    return attrs.evolve(question, runs=used.runs, sizes=tuple(sizes)), measured
+
+
+def _answers(
+    question: Question, measured: tuple[Measured, ...], proposals: tuple[Proposal, ...]
+) -> Answers:
+    times, wanted = question.times, question.wanted
+    curve = forecast(
+        question.runs,
+        question.sizes,
+        work=question.work,
         target=wanted.efficiency,
         where=times.where,
         seed=wanted.seed,
-        bound=bound,
-        prior=prior,
+        bound=question.bound,
+        prior=question.prior,
     )
-    answer = attrs.evolve(answer, remarks=(*times.remarks, *answer.remarks))
-    by_work = (
-        isoefficiency(runs, sizes, wanted.efficiency, seed=wanted.seed) if times.varies else None
+    by_work = None
+    if times.varies:
+        by_work = isoefficiency(question.runs, question.sizes, wanted.efficiency, seed=wanted.seed)
+    return Answers(
+        curve=attrs.evolve(curve, remarks=(*times.remarks, *curve.remarks)),
+        by_work=by_work,
+        measured=measured,
+        proposals=proposals,
     )
-    needed = by_work.needed if by_work else ()
-    if json:
-        print_json({
-            **answer.to_dict(),
-            "isoefficiency": [attrs.asdict(size) for size in needed],
-            "left_out": [attrs.asdict(run) for run in left_out],
-            "measured": [attrs.asdict(each) for each in measured],
-            "worth_measuring": [attrs.asdict(proposal) for proposal in proposals],
-        })  # fmt: skip
-    else:
-        print_measured(measured, times.where)
-        print_forecast(answer, times.counts, left_out)
-        print_work(needed, wanted.efficiency)
-        print_proposals(proposals, goal)
-        if wanted.worth_measuring > len(proposals) + len(measured):
-            print_enough(goal, wanted.narrow_to)
-    if output is not None:
-        from parcast_scaling.plot import page
 
-        write_text(output, page(answer, times.counts, left_out, by_work, proposals))
-    return 0
+
+def _plain(question: Question, answers: Answers) -> dict[str, Any]:
+    """Return JSON values."""
+    return {
+        **answers.curve.to_dict(),
+        "isoefficiency": [attrs.asdict(size) for size in answers.needed],
+        "left_out": [attrs.asdict(run) for run in question.left_out],
+        "measured": [attrs.asdict(each) for each in answers.measured],
+        "worth_measuring": [attrs.asdict(proposal) for proposal in answers.proposals],
+    }
+
+
+def _print_answers(question: Question, answers: Answers) -> None:
+    times, wanted, proposals = question.times, question.wanted, answers.proposals
+    print_measured(answers.measured, times.where)
+    print_forecast(answers.curve, times.counts, question.left_out)
+    print_work(answers.needed, wanted.efficiency)
+    print_proposals(proposals, question.goal)
+    if wanted.worth_measuring > len(proposals) + len(answers.measured):
+        print_enough(question.goal, wanted.narrow_to)
 
 
 def _with_work(times: Times, wanted: Wanted) -> tuple[Times, Work]:
     """Return the runs with their work, and the work of sizes that are predicted."""
     if times.varies:
         last = max(times.runs, key=lambda run: (run.p, run.n))
-        return times, Work(last.n, last.n / last.p if wanted.weak else None)
+        if not (wanted.weak or _grows(times.runs)):
+            remark = f"predicted for the work n = {last.n:g} of the largest measured p"
+            return attrs.evolve(times, remarks=(remark, *times.remarks)), Work(last.n)
+        each = last.n / last.p
+        remark = f"predicted for a work that grows as p: n = {each:g} p"
+        return attrs.evolve(times, remarks=(remark, *times.remarks)), Work(last.n, each)
     if not wanted.weak:
         return times, Work(1.0)
     runs = tuple(attrs.evolve(run, n=run.p) for run in times.runs)
     return attrs.evolve(times, runs=runs), Work(1.0, 1.0)
+
+
+def _grows(runs: Sequence[Run]) -> bool:
+    """Tell whether the work grows as p in all runs."""
+    each = [run.n / run.p for run in runs]
+    return len({run.p for run in runs}) > 1 and max(each) <= (1 + 1e-9) * min(each)
 
 
 def _prior(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -20,6 +21,15 @@ NEEDED = 3
 #: A change of time from one size to the next by more than this many times what p changed by is a
 #: unit mixed up, not a code.
 _UNIT_STEP = 100.0
+
+#: Seconds and p beyond these are no measurement.
+_LEAST, _MOST = 1e-15, 1e15
+
+#: So many distinct sizes tell no less than more of them would.
+_SIZES = 500
+
+#: Repeats of a size count as so far apart: on a shared network they differ a hundredfold.
+_REPEATS_APART = 5.0
 
 #: From so many times on it may be one: minutes among seconds.
 _DOUBTFUL_STEP = 8.0
@@ -74,15 +84,26 @@ def check(runs: Sequence[Run], where: str, needed: int = NEEDED) -> None:
     Raises
     ------
     FileError
-        If there are too few distinct sizes, all of one process, or a time is in another unit than
-        its neighbors.
+        If there are too few distinct sizes or too many, all of one process, or a time is in
+        another unit than its neighbors.
     """
+    for run in runs:
+        if not (_LEAST <= run.seconds <= _MOST and run.p <= _MOST):
+            raise FileError(
+                f"{run.place or where}: {run.seconds:g} s at p={run.p:g} is no measured time; "
+                f"write one of {_LEAST:g} to {_MOST:g} s, at a p up to {_MOST:g}"
+            )
     sizes = sorted({run.p for run in runs})
     if len(sizes) < needed:
         several = ", ".join(f"{p:g}" for p in sizes) or "none"
         raise FileError(
             f"{where}: times at {len(sizes)} value{'s' * (len(sizes) != 1)} of p ({several}) tell "
             f"no curve; {needed} are needed, such as p, 2 p and 4 p"
+        )
+    if (count := len({(run.p, run.n) for run in runs})) > _SIZES:
+        raise FileError(
+            f"{where}: times at {count} sizes; {_SIZES} at most are read, so keep some, such as "
+            "p, 2 p and 4 p"
         )
     if sizes[-1] <= 1:
         raise FileError(
@@ -112,11 +133,14 @@ def doubtful_steps(runs: Sequence[Run]) -> tuple[str, ...]:
 
 def _steps(runs: Sequence[Run]) -> Iterator[tuple[Run, Run, float]]:
     """Yield the ends of each size, and neighbors of middle time, with how far they are apart."""
-    sizes = sorted({run.p for run in runs})
-    for p in sizes:
-        alike = sorted((run for run in runs if run.p == p), key=lambda run: run.seconds / run.n)
-        yield alike[0], alike[-1], 1.0
-    middles = [_middle([run for run in runs if run.p == p]) for p in sizes]
+    by_p: dict[float, list[Run]] = defaultdict(list)
+    for run in runs:
+        by_p[run.p].append(run)
+    sizes = [by_p[p] for p in sorted(by_p)]
+    for alike in sizes:
+        rates = [run.seconds / run.n for run in alike]
+        yield alike[rates.index(min(rates))], alike[rates.index(max(rates))], _REPEATS_APART
+    middles = [_middle(alike) for alike in sizes]
     for before, after in pairwise(middles):
         yield before, after, max(after.p / before.p, after.n / before.n)
 
@@ -144,8 +168,11 @@ def observe(runs: Sequence[Run]) -> Observed:
     and a run that was disturbed does not move it. How far runs lie apart is estimated at each
     size and pulled towards that of all.
     """
-    keys = sorted({(run.p, run.n) for run in runs})
-    groups = [np.log([run.seconds for run in runs if (run.p, run.n) == key]) for key in keys]
+    by_size: dict[tuple[float, float], list[float]] = defaultdict(list)
+    for run in runs:
+        by_size[run.p, run.n].append(run.seconds)
+    keys = sorted(by_size)
+    groups = [np.log(by_size[key]) for key in keys]
     centers = np.array([_middle_mean(logs) for logs in groups])
     squares = np.array([((logs - logs.mean()) ** 2).sum() for logs in groups])
     counts = np.array([len(logs) for logs in groups])

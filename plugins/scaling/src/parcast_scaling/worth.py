@@ -17,6 +17,12 @@ from parcast_scaling.times import Run, observe
 #: Draws of the curve of each explanation, and outcomes that are imagined of each run.
 _DRAWS, _OUTCOMES = 5, np.linspace(0.05, 0.95, 10)
 
+#: What part of the way remains where a band is all but narrow enough: another run is needed.
+_MISS = 0.5
+
+#: A run that leaves more of a band's width than this tells nothing that draws do not differ by.
+_TELLING = 0.98
+
 
 @attrs.frozen(kw_only=True)
 class Proposal:
@@ -27,7 +33,7 @@ class Proposal:
     cost: float  #: p times hours
     before: float  #: width of the 90 % band at the goal, as a factor
     after: float  #: the same when it is measured, expected
-    gain: float  #: per cost: the logarithm of how many times narrower, down to what is enough
+    gain: float  #: per cost: how much of the way to a band that is narrow enough, 0 to 1
 
 
 def worth_measuring(
@@ -45,9 +51,10 @@ def worth_measuring(
 
     Curves are drawn as they are inferred. For each size up to ``most``, outcomes of a run there are
     imagined as they are predicted; each draw then counts as much as it makes the outcome likely,
-    and the widths that result are averaged. What a run tells is the logarithm of how many times
-    narrower the band becomes, down to what is enough: then no more is proposed. The best is taken
-    as measured at its median before the next is sought.
+    and a band results. What a run tells is how much of the way to a band that is narrow enough it
+    goes, in the mean of its outcomes; then no more is proposed. Since a band that is all but narrow
+    enough asks for another run as well, an outcome that ends it counts for half of the way. The
+    best is taken as measured at its median before the next is sought.
 
     Parameters
     ----------
@@ -96,21 +103,21 @@ def _best(
     posterior = posterior.take(np.tile(np.arange(len(posterior.scale)), _DRAWS))
     at = np.append(sizes, goal)
     drawn = draw(posterior, at, work(at), rng, whole_tails=True)
+    order = np.argsort(drawn.seen[:, -1])
+    goals, truths = drawn.seen[order, -1], drawn.logs[order, :-1]
     largest = observed.p.max()
-    before = _width(drawn.seen[:, -1], lighter_part(prior, goal, largest))
+    before = _width(goals, lighter_part(prior, goal, largest), np.ones(len(goals)))
     if before <= math.log(enough):
         return None
     proposals = []
-    for index, size in enumerate(sizes):
-        truth = drawn.logs[:, index]
+    for size, truth in zip(sizes, truths.T, strict=True):
         tails = lighter_part(prior, goal, max(size, largest))
         seen = truth + observed.noise * rng.standard_normal(len(truth))
         outcomes = np.quantile(seen, _OUTCOMES)
         chances = [np.exp(-0.5 * ((log - truth) / observed.noise) ** 2) for log in outcomes]
-        widths = np.array([_width(drawn.seen[:, -1], tails, chance) for chance in chances])
+        widths = np.array([_width(goals, tails, chance) for chance in chances])
         middle = float(np.exp(np.median(seen)))
         cost = float(size) * middle / 3600
-        narrower = before / np.maximum(widths, math.log(enough))
         proposals.append(
             Proposal(
                 p=float(size),
@@ -118,25 +125,35 @@ def _best(
                 cost=cost,
                 before=math.exp(before),
                 after=math.exp(float(np.mean(widths))),
-                gain=float(np.log(narrower).mean()) / cost,
+                gain=float(_progress(before, widths, math.log(enough)).mean()) / cost,
             )
         )
-    return max(proposals, key=lambda proposal: proposal.gain)
+    telling = [each for each in proposals if math.log(each.after) <= _TELLING * before]
+    return max(telling or proposals, key=lambda proposal: proposal.gain)
+
+
+def _progress(before: float, widths: Floats, enough: float) -> Floats:
+    """Return how much of the way from a width to one that is enough others are, at most 1."""
+    left = np.log(np.maximum(widths / enough, 1)) / math.log(before / enough)
+    progress: Floats = np.where(widths <= enough, 1.0, (1 - _MISS) * np.maximum(1 - left, 0))
+    return progress
 
 
 def _sizes(runs: Sequence[Run], limit: float) -> Floats:
-    """Return the measured sizes and doublings of the largest, up to the limit."""
-    measured = sorted({run.p for run in runs})
-    largest = measured[-1]
-    steps = math.floor(math.log2(limit / largest) + 1e-9) if limit >= largest else 0
-    farther = [largest * 2.0**step for step in range(1, steps + 1)]
-    return np.array([p for p in [*measured, *farther] if p <= limit])
+    """Return the measured sizes, and what doubles and halves the largest, down to the smallest."""
+    measured = {run.p for run in runs}
+    smallest, largest = min(measured), max(measured)
+    steps = np.arange(math.ceil(math.log2(smallest / largest)), math.log2(limit / largest) + 1e-9)
+    around = largest * 2.0**steps
+    return np.array(sorted(p for p in {*measured, *around} if p <= limit and p % 1 == 0), float)
 
 
-def _width(logs: Floats, tails: float, weights: Floats | None = None) -> float:
-    """Return the width of the 90 % band of weighted draws; of outer quarters a part is kept."""
-    order = np.argsort(logs)
-    mass = np.cumsum(np.ones(len(logs)) if weights is None else weights[order])
+def _width(logs: Floats, tails: float, weights: Floats) -> float:
+    """Return the width of the 90 % band of weighted draws; of outer quarters a part is kept.
+
+    ``logs`` rise, shape (draws,).
+    """
+    mass = np.cumsum(weights)
     places = np.searchsorted(mass, np.array([0.05, 0.25, 0.75, 0.95]) * mass[-1])
-    low, first, third, high = logs[order][np.minimum(places, len(logs) - 1)]
+    low, first, third, high = logs[np.minimum(places, len(logs) - 1)]
     return float(third - first + tails * (high - third + first - low))
