@@ -47,8 +47,10 @@ def step_times(registry: Catalog, source: str | Path) -> Measurements | None:
 
     They are of the ranks that have a file, whatever the others did.
     """
-    with assuming_alike(assume=True):
-        workload = inputs.workload(registry, source)
+    workload = inputs.workload(registry, source)
+    if workload.processes is None:  # ranks have no file
+        with assuming_alike(assume=True):
+            workload = inputs.workload(registry, source)
     steps = workload.repetitions
     if steps is None:
         return None
