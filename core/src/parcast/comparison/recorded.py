@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from parcast.comparison import inputs
 from parcast.comparison.measurements import Measurement, Measurements, read_measured
-from parcast.errors import FileError, ParcastError
+from parcast.errors import FileError
 from parcast.files import assuming_alike
 
 if TYPE_CHECKING:
-    from parcast.model import Workload
     from parcast.plugins.catalog import Catalog
 
 
@@ -48,7 +47,10 @@ def step_times(registry: Catalog, source: str | Path) -> Measurements | None:
 
     They are of the ranks that have a file, whatever the others did.
     """
-    workload = _recorded(registry, source)
+    workload = inputs.workload(registry, source)
+    if workload.processes is None:  # ranks have no file
+        with assuming_alike(assume=True):
+            workload = inputs.workload(registry, source)
     steps = workload.repetitions
     if steps is None:
         return None
@@ -57,18 +59,6 @@ def step_times(registry: Catalog, source: str | Path) -> Measurements | None:
         for run, seconds in enumerate(steps.seconds, 1)
     )
     return Measurements(str(source), ("p", "run"), items)
-
-
-def _recorded(registry: Catalog, source: str | Path) -> Workload:
-    """Return a recorded run; the ranks that have a file stand for others only where they must."""
-    try:
-        return inputs.workload(registry, source)
-    except ParcastError as refusal:
-        try:
-            with assuming_alike(assume=True):
-                return inputs.workload(registry, source)
-        except ParcastError:
-            raise refusal from None
 
 
 def is_recorded(registry: Catalog, source: Any) -> bool:

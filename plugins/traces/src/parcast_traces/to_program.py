@@ -13,6 +13,7 @@ from parcast.model import place
 from parcast.program import Program, Site
 from parcast.program.matching import CODE
 from parcast.program.matching import NONE as NO_RANK
+from parcast.quantities import format_seconds
 from parcast_traces.folding import Table, folded
 from parcast_traces.gaps import gaps_of, recorded_gaps, slept, tick_of
 from parcast_traces.trace.calls import (
@@ -137,9 +138,10 @@ def _inside(trace: Trace) -> Floats:
 def _approximation_notes(trace: Trace, inside: Floats) -> Iterator[str]:
     """Yield notes on calls of which a trace has less than a program needs."""
     if trace.timed and (count := int(np.count_nonzero(inside))):
+        spent = format_seconds(float(inside.sum()))
         yield (
-            f"{count:,} calls that are not modeled, {inside.sum():.6g} s of all ranks together, "
-            "take as long as recorded on any machine"
+            f"{count:,} calls that are not modeled, {spent} of all ranks together, take "
+            "as long as recorded on any machine"
         )
     names = trace.events.whole[:, NAME]
     if count := int(np.isin(names, [CODES[name] for name in _TO_EACH]).sum()):

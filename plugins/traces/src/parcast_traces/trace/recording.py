@@ -8,6 +8,7 @@ from mmap import mmap
 import attrs
 import numpy as np
 
+from parcast.quantities import format_seconds
 from parcast_traces.trace.calls import CODES, WAIT
 from parcast_traces.trace.checks import check
 from parcast_traces.trace.columns import FIRST, KIND, NAME, Events, Trace
@@ -139,4 +140,7 @@ class Recording:
 def unread(seconds: float) -> Iterator[str]:
     """Yield the note on time that no event holds."""
     if seconds > 0:
-        yield f"{seconds:.6g} s of all ranks together, after their last MPI calls, are left out"
+        yield (
+            f"{format_seconds(seconds)} of all ranks together, after their last MPI calls, are "
+            "left out"
+        )

@@ -19,7 +19,7 @@ _NEVER, _EVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 @attrs.frozen(eq=False)
-class Steps:
+class StepTimes:
     """The profiler's steps: when the host begins each and ends the last, which is one time more."""
 
     host: Ints
@@ -36,7 +36,7 @@ class Timeline:
     regions: Sequence[str]
     computed: Ints  #: until when there is computation beside each call; none: it is the start
     alone: Sequence[bool]  #: it blocks: neither computation nor another call is beside it
-    steps: Steps | None = None
+    steps: StepTimes | None = None
 
     def of_steps(self) -> Timeline:
         """Return what the steps launched, from when all before is done to the end of all of it."""
@@ -54,7 +54,7 @@ class Timeline:
             regions=[self.regions[number] for number in inside],
             computed=self.computed[inside],
             alone=[self.alone[number] for number in inside],
-            steps=Steps(self.steps.host, finished),
+            steps=StepTimes(self.steps.host, finished),
         )
 
     def record(
@@ -124,7 +124,7 @@ def timeline(profile: Profile, calls: Sequence[Call]) -> Timeline:
     )
 
 
-def _steps(profile: Profile, calls: Sequence[Call]) -> Steps | None:
+def _steps(profile: Profile, calls: Sequence[Call]) -> StepTimes | None:
     """Return the steps of a profile; None if there are none, or they overlap.
 
     Devices are behind the host, so that a step is done when the work is that it launched.
@@ -139,7 +139,7 @@ def _steps(profile: Profile, calls: Sequence[Call]) -> Steps | None:
     before = np.searchsorted(host, launches, side="right")  # the first boundary after it
     reached = np.append(host, _NEVER)
     np.maximum.at(reached, before, finished)
-    return Steps(host, np.maximum.accumulate(reached[:-1]))
+    return StepTimes(host, np.maximum.accumulate(reached[:-1]))
 
 
 def _launches(profile: Profile, calls: Sequence[Call]) -> tuple[Ints, Ints]:
@@ -156,9 +156,9 @@ def _launches(profile: Profile, calls: Sequence[Call]) -> tuple[Ints, Ints]:
         starts, ends = np.array(profile.work[place], np.int64).reshape(-1, 2).T
         found = (profile.launches.get(number) for number in correlations)
         begun = np.array([_NEVER if launch is None else launch[0] for launch in found], np.int64)
-        knbegun = begun != _NEVER
-        first = min([*starts[knbegun].tolist(), first_call.get(place, _EVER)])
-        chosen = knbegun | ((starts < first) & (first < _EVER))
+        matched = begun != _NEVER
+        first = min([*starts[matched].tolist(), first_call.get(place, _EVER)])
+        chosen = matched | ((starts < first) & (first < _EVER))
         launches.append(begun[chosen])
         finished.append(ends[chosen])
     return np.concatenate(launches), np.concatenate(finished)
