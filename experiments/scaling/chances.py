@@ -6,7 +6,8 @@ Codes are those of ``codes.py``: divided work and one other mechanism, which tak
 time at 256, so that the true efficiency and the true knee are known at any p. A code is measured at
 p = 1 to 16, 32 or 64, three runs each, with a noise of 5 %. Asked are the probabilities that the
 efficiency is under 50 % at twice to sixteen times the largest of them, and that there is a knee up
-to sixteen times. An efficiency is over that at one process.
+to sixteen times. An efficiency is over that at one process. Codes with boundaries are not asked for
+a knee: their slope falls towards what makes one, and never reaches it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from codes import Code, code
 
 from parcast_scaling.curves import curves
 from parcast_scaling.forecast import Knee, bands, knee
-from parcast_scaling.mechanisms import Floats
+from parcast_scaling.mechanisms import SURFACE, Floats
 from parcast_scaling.times import observe
 
 _TARGET = 0.5
@@ -67,7 +68,8 @@ def chances(count: int) -> str:
         true = true_efficiency(synthetic, largest * _FACTORS) < _TARGET
         under += zip(stated, true, strict=True)
         at = true_knee(synthetic, largest * _FACTORS[-1])
-        knees.append((bend.chance, at is not None))
+        if synthetic.kind != SURFACE:
+            knees.append((bend.chance, at is not None))
         if at is not None and at > largest:
             near = bend.median is not None and 0.5 <= bend.median / at <= 2
             apart.append((at / largest, near))

@@ -115,12 +115,12 @@ def scaling(
     """
     of_times = {"--to": to is not None, "--weak": weak, "--worth-measuring": worth_measuring > 0,
                 "--measure": measure is not None}  # fmt: skip
-    asked = [name for name, present in of_times.items() if present]
-    times, sources = _times_and_sources(context.obj, runs, on, times_wanted=bool(asked))
+    options = [name for name, present in of_times.items() if present]
+    times, sources = _times_and_sources(context.obj, runs, on, times_wanted=bool(options))
     if times is None:
-        if asked:
+        if options:
             raise ParcastError(
-                f"{asked[0]} is about times, and {runs[0]} has none; give a table with p and time"
+                f"{options[0]} is about times, and {runs[0]} has none; give a table with p and time"
             )
         from parcast_scaling.amount_commands import find_formulas
 

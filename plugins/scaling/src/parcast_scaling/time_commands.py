@@ -130,8 +130,8 @@ def show_forecast(
     if output is not None:
         from parcast_scaling.plot import page
 
-        shown = times.counts, question.left_out, answers.by_work, proposals
-        write_text(output, page(answers.curve, *shown))
+        html = page(answers.curve, times.counts, question.left_out, answers.by_work, proposals)
+        write_text(output, html)
     return 0
 
 
@@ -231,9 +231,9 @@ def _with_work(times: Times, wanted: Wanted) -> tuple[Times, Work]:
         if not (wanted.weak or _grows(times.runs)):
             remark = f"predicted for the work n = {last.n:g} of the largest measured p"
             return attrs.evolve(times, remarks=(remark, *times.remarks)), Work(last.n)
-        each = last.n / last.p
-        remark = f"predicted for a work that grows as p: n = {each:g} p"
-        return attrs.evolve(times, remarks=(remark, *times.remarks)), Work(last.n, each)
+        per_process = last.n / last.p
+        remark = f"predicted for a work that grows as p: n = {per_process:g} p"
+        return attrs.evolve(times, remarks=(remark, *times.remarks)), Work(last.n, per_process)
     if not wanted.weak:
         return times, Work(1.0)
     runs = tuple(attrs.evolve(run, n=run.p) for run in times.runs)
@@ -242,8 +242,9 @@ def _with_work(times: Times, wanted: Wanted) -> tuple[Times, Work]:
 
 def _grows(runs: Sequence[Run]) -> bool:
     """Tell whether the work grows as p in all runs."""
-    each = [run.n / run.p for run in runs]
-    return len({run.p for run in runs}) > 1 and max(each) <= (1 + 1e-9) * min(each)
+    per_process = [run.n / run.p for run in runs]
+    alike = max(per_process) <= (1 + 1e-9) * min(per_process)
+    return len({run.p for run in runs}) > 1 and alike
 
 
 def _prior(

@@ -128,8 +128,8 @@ def _best(
                 gain=float(_progress(before, widths, math.log(enough)).mean()) / cost,
             )
         )
-    telling = [each for each in proposals if math.log(each.after) <= _TELLING * before]
-    return max(telling or proposals, key=lambda proposal: proposal.gain)
+    telling = [run for run in proposals if math.log(run.after) <= _TELLING * before]
+    return max(telling or proposals, key=lambda run: run.gain)
 
 
 def _progress(before: float, widths: Floats, enough: float) -> Floats:
