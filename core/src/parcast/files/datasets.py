@@ -58,6 +58,7 @@ class _Table:
     split: _Split
     commit: str = ""
     simulated: bool = False
+    seen: Any = attrs.field(factory=dict)
     remarks: Any = attrs.field(factory=list)
     columns: Any = attrs.field(factory=dict)
     modeling: _Modeling | None = None
@@ -87,6 +88,7 @@ def read_dataset(folder: Path) -> Dataset:
         blind=blind,
         units=dict(table.columns),
         modeling=_modeling(table, where),
+        seen=dict(table.seen),
         remarks=tuple(table.remarks),
         folder=folder,
     )
@@ -102,6 +104,10 @@ def _check(table: _Table, where: str) -> None:
     seconds_in(table.unit, where)
     if not isinstance(table.remarks, list) or not all(isinstance(s, str) for s in table.remarks):
         raise FileError(f"{where}: remarks = {shorten(table.remarks)} must be a list of sentences")
+    if not isinstance(table.seen, Mapping) or not all(
+        isinstance(s, str) for s in table.seen.values()
+    ):
+        raise FileError(f"{where}: seen must be a table from a predictor's name to a sentence")
     if not isinstance(table.columns, Mapping):
         raise FileError(f"{where}: columns must be a table from a column's name to its unit")
     for name, unit in table.columns.items():

@@ -27,6 +27,11 @@ remarks = []                          # sentences: which figures to mind, and wh
 [split]
 blind = "largest"
 
+# Who had seen the times that are blind, such as a solver that was fitted to them, and what for:
+# it is not judged as blind.
+# [seen]
+# "spmd" = "its rates were fitted to these runs"
+
 # Every column of points.csv beside series, size, value, work, low, high and bottleneck, with its
 # unit: "1" where it has none, "text" where it is a text. Only what is known before a run.
 [columns]

@@ -62,12 +62,20 @@ def parcast_kinds() -> Iterator[KindEntry]:
 
 @hookimpl
 def parcast_solvers() -> Iterator[SolverEntry]:
-    """Add the formula of a step."""
+    """Add the formula of a step, and Calculon."""
     yield SolverEntry(
         "training.step",
         "training",
         "parcast_training.steps.solver:Training",
         "Roofline of kernels, rings of messages, the pipeline's schedule.",
+    )
+    yield SolverEntry(
+        "training.calculon",
+        "training",
+        "parcast_training.steps.calculon:Calculon",
+        "By the program Calculon, where a checkout of it is.",
+        options="parcast_training.steps.calculon:Options",
+        on_request=True,
     )
 
 
