@@ -1,7 +1,7 @@
 """Calculon as a peer: what it is given, what it answers, and what it lacks.
 
 A stand-in with its command, its files and its statistics takes the place of the program here; the
-test of Selene's published steps (parcast-score, ``test_seen.py``) runs a checkout where there is one.
+test of Selene's published steps (parcast-score, ``test_seen.py``) runs a checkout where one is.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def test_a_step_and_its_machine_are_what_calculon_calls_them(checkout):
     }  # fmt: skip
     assert (layout["num_procs"], layout["data_par"], layout["pipeline_interleaving"]) == (16, 2, 3)
     assert layout["tensor_par_comm_type"] == "rs_ag"
-    assert layout["seq_par_ag_redo"] and layout["optimizer_sharding"]
+    assert layout["seq_par_ag_redo"]
+    assert layout["optimizer_sharding"]
     networks = [layout[f"{group}_par_net"] for group in ("tensor", "data", "pipeline")]
     assert networks == [0, 1, 1]
     assert machine["matrix"]["float16"]["gflops_efficiency"] == [[1, 0.8], [0, 0.1]]
