@@ -15,7 +15,8 @@ from parcast.errors import FileError
 from parcast.files import read_dataset
 from parcast_score.board import datasets, score
 from parcast_score.record import errors_of
-from parcast_score.texts import seen
+from parcast_score.shipped import to_record
+from parcast_score.texts import about, seen
 
 REGISTRY = Registry([parcast_score, parcast_training, parcast_machines])
 
@@ -32,6 +33,15 @@ def test_who_had_seen_the_times_has_no_blind_point(selene):
     assert errors_of([judged]) == []
     assert (blind.blind.points, len(errors_of([blind]))) == (2, 2)
     assert seen([judged, blind]) == ["ideal: not blind at selene, it was fitted."]
+
+
+def test_errors_of_a_dataset_that_says_why_not_enter_no_record(selene):
+    noisy = attrs.evolve(selene, unrecorded="runs differ by a third")
+    judged = score(REGISTRY, noisy, "ideal")
+    assert judged.blind.answered == 2
+    assert errors_of([judged]) == []
+    assert to_record([judged])["predictors"] == {}
+    assert about(noisy)[-1] == "Errors here enter no record: runs differ by a third."
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,7 @@ class _Table:
     commit: str = ""
     simulated: bool = False
     seen: Any = attrs.field(factory=dict)
+    unrecorded: str = ""
     remarks: Any = attrs.field(factory=list)
     columns: Any = attrs.field(factory=dict)
     modeling: _Modeling | None = None
@@ -82,7 +83,7 @@ def read_dataset(folder: Path) -> Dataset:
     points = read_points(folder / "points.csv", table.columns, table.unit)
     calibrating, blind = _divide(points, table.split, where)
     return Dataset(
-        **{field: getattr(table, field) for field in (*_TEXTS, "simulated")},
+        **{field: getattr(table, field) for field in (*_TEXTS, "simulated", "unrecorded")},
         split=_spelled(table.split),
         calibrating=calibrating,
         blind=blind,

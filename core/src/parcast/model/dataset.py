@@ -111,6 +111,7 @@ class Dataset:
     modeling: Modeling | None = None
     #: who is not judged as blind, since its makers had seen the times, and what they did with them
     seen: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    unrecorded: str = ""  #: why errors here widen no interval elsewhere; empty where they do
     remarks: tuple[str, ...] = ()  #: sentences on how far the figures can be trusted
     folder: Path | None = None
 

@@ -18,6 +18,8 @@ unit = "s"                            # of the column value; of a rate "samples/
 simulated = false                     # true where another program gave the times
 counts = "nodes"                      # what the column size counts
 remarks = []                          # sentences: which figures to mind, and why
+unrecorded = ""                       # why errors here are to widen no interval, if they are not:
+                                      # such as that repeated runs are as far apart as predictions
 
 # Which points are predicted without having been seen, stated once and before any prediction:
 #   "largest"  the largest size of each series that has several

@@ -55,7 +55,8 @@ def about(dataset: Dataset) -> list[str]:
     split = SPLITS.get(dataset.split, dataset.split)
     division = f"{split}: {calibrating} points calibrate, {blind} are blind."
     method = f"Measured: {dataset.method}. Size counts {dataset.counts}; {division}"
-    return [origin, method, *dataset.remarks]
+    unrecorded = f"Errors here enter no record: {dataset.unrecorded}."
+    return [origin, method, *dataset.remarks, *([unrecorded] if dataset.unrecorded else [])]
 
 
 def refusals(scores: Sequence[Score]) -> list[str]:
