@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as parquet
+from pyarrow import parquet
 
 FOLDER = Path(__file__).parents[1] / "src" / "parcast_score" / "datasets" / "straggler-job"
 
