@@ -43,11 +43,11 @@ def at_other_speeds(registry: Registry) -> Callable[[Score], list[str]]:
             return []
         gains = []
         for part, (rates, seconds) in _SPEEDS.items():
-            asked = {
+            numbers = {
                 factor: dict.fromkeys(rates, factor) | dict.fromkeys(seconds, 1 / factor)
                 for factor in _FASTER
             }
-            at = {1.0: score} | {f: _asked_at(registry, score, t) for f, t in asked.items()}
+            at = {1.0: score} | {f: _asked_at(registry, score, t) for f, t in numbers.items()}
             chosen, factors = _by_the_others(at)
             gain = better(score, chosen)
             if gain:
