@@ -278,7 +278,10 @@ def alone(question):
     ("rule", "sentence"),
     [
         (grown, "what is missing is how other series go on: given the blind points of the other"),
-        (alone, "is not what is missing: given the blind points of the other half of the series"),
+        (
+            alone,
+            "other series go on does not help: given the blind points of the other half",
+        ),
     ],
 )
 def test_whether_other_series_would_tell_is_tried(tmp_path, monkeypatch, rule, sentence):

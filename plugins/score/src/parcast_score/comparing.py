@@ -32,6 +32,11 @@ class Better:
         """Whether the median is less at all."""
         return self.after < self.before
 
+    @property
+    def is_worth(self) -> bool:
+        """Whether enough is off the median to count, if it is no chance."""
+        return self.after <= (1 - WORTH) * self.before
+
     def __str__(self) -> str:
         gained = f", and {self.gained} more have an answer" if self.gained else ""
         return (
@@ -43,7 +48,7 @@ class Better:
 def better(score: Score, rival: Score) -> Better | None:
     """Return that a rival is nearer at the points that both answered; None where it is not."""
     gain = compared(score, rival)
-    if gain is None or gain.points < FEWEST or gain.after > (1 - WORTH) * gain.before:
+    if gain is None or gain.points < FEWEST or not gain.is_worth:
         return None
     return gain if gain.gained or _by_chance(_pairs(score, rival)) <= CHANCE else None
 

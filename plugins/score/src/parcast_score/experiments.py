@@ -128,20 +128,20 @@ def given_others(registry: Registry, score: Score) -> list[str]:
         answers = ask(registry, seeing, score.predictor).answers
         again |= {answer.measured.point: answer for answer in answers if answer.blind}
     answers = tuple(again.get(answer.measured.point, answer) for answer in score.answers)
-    gain = better(score, attrs.evolve(score, answers=answers))
+    seen = attrs.evolve(score, answers=answers)
     shown = "given the blind points of the other half of the series, too,"
-    if gain:
+    if gain := better(score, seen):
         return [f"what is missing is how other series go on: {shown} {gain}"]
-    after = median_of(
-        answer.log_error for answer in answers if answer.blind and answer.log_error is not None
-    )
+    if (gain := compared(score, seen)) and gain.is_worth:
+        unsure = "what is missing may be how other series go on, which chance does not rule out"
+        return [f"{unsure}: {shown} {gain}"]
     sizes: dict[str, set[float]] = {name: set() for name in names}
     for item in dataset.calibrating:
         sizes.get(item.point.series, set()).add(item.point.size)
     single = sum(len(known) < 2 for known in sizes.values())
-    ends = f"the median is {100 * after:.3g} %"
+    ends = f"the median is {100 * (seen.blind.median or 0):.3g} %"
     known = f"{single} of {len(names)} series calibrate with one size"
-    return [f"how other series go on is not what is missing: {shown} {ends}; {known}"]
+    return [f"to know how other series go on does not help: {shown} {ends}; {known}"]
 
 
 def without(registry: Registry) -> Callable[[Score], list[str]]:
