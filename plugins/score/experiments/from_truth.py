@@ -222,14 +222,17 @@ def calculon(rows: Iterable[Row]) -> Iterable[dict[str, Any]]:
     for row in rows:
         hidden, seq, layers = (float(row[name]) for name in ("hidden", "seq", "layers"))
         matrices = float(row["global_batch"]) * seq * layers * hidden**2 * (1 + seq / (6 * hidden))
-        names = ("layers", "hidden", "heads", "seq", "tp", "pp", "dp", "interleave", "microbatch")
+        names = ("tp", "pp", "dp", "interleave")
         yield {
             **_common(row),
             "work": f"{matrices:.9g}",
             "group": row["series"],
             "application": row["application"],
             "recompute": row["activation_recompute"],
+            **{name: row[name] for name in ("layers", "hidden", "heads")},
+            "sequence": row["seq"],
             **{name: row[name] for name in names},
+            "micro_batch": row["microbatch"],
             "global_batch": row["global_batch"],
         }
 

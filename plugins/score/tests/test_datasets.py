@@ -101,6 +101,30 @@ def test_bad_points_are_refused_with_the_line(tmp_path, old, new, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("unit", "values", "column", "told"),
+    [
+        ("s", ("10", "4", "3"), "took", ("10", "4", "3")),
+        ("ms", ("10", "4", "3"), "took", ("0.01", "0.004", "0.003")),
+        ("samples/s", ("10", "4", "3"), "rate", ("10", "4", "3")),
+        ("s", ("10", "4", "3"), "work", ("1", "4", "3")),
+    ],
+)
+def test_a_column_that_has_the_blind_times_is_refused(tmp_path, unit, values, column, told):
+    points = f"series,size,value,{column}\n" + "".join(
+        f"a,{size},{value},{copy}\n"
+        for size, value, copy in zip((1, 2, 4), values, told, strict=True)
+    )
+    table = TABLE.replace('unit = "s"', f'unit = "{unit}"').replace("processes", column)
+    table = table.replace('"largest"', "[2, 4]\ncalibrate = [1]")
+    if column == "work":
+        table = table.replace('work = "1"', "")
+    with pytest.raises(FileError, match=f"points.csv:3: column '{column}' has what was measured"):
+        read_dataset(folder_of(tmp_path, table, points))
+    unlike = points.replace(f",{told[-1]}\n", ",77\n")
+    assert len(read_dataset(folder_of(tmp_path, table, unlike)).blind) == 2
+
+
 def test_a_value_lies_in_its_spread_and_bottlenecks_have_names(tmp_path):
     points = "series,size,value,low,high,bottleneck\na,1,10,9,{},{}\n"
     table = TABLE.replace('[columns]\nprocesses = "1"', "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from statistics import median
 
 import attrs
 import pytest
@@ -14,10 +15,13 @@ from parcast.errors import FileError
 from parcast.files import read_dataset
 from parcast.model import Dataset, Measured, Point
 from parcast.testing import seeds
+from parcast_score import board
 from parcast_score.board import Score, score
+from parcast_score.comparing import better
 from parcast_score.diagnosis import lacks, missing
-from parcast_score.experiments import asked_again, better, left_open, with_more, without
+from parcast_score.experiments import asked_again, given_others, left_open, with_more, without
 from parcast_score.parts import growing_parts
+from parcast_score.speeds import at_other_speeds
 from parcast_score.statistics import Answer
 from parcast_score.trends import trend
 
@@ -212,6 +216,80 @@ def test_what_is_too_much_is_found_by_leaving_it_out(tmp_path):
     assert scored_now.blind.median > 0.5
     (sentence,) = without(registry)(scored_now)
     assert sentence.startswith("what messages take to start is too much: without it")
+
+
+PROGRAM = """
+def main(rank, size, n={n}):
+    for i in range(4):
+        compute(n)
+        sendrecv((rank + 1) % size, 8 * n, (rank - 1) % size)
+"""
+
+
+def runs_of(tmp_path, factors):
+    """Return runs of three programs, and what they take by a machine that has ``factors``."""
+    base = {"processor.rate": 1e9, "network.bandwidth": 1e8}
+    stated = {name: factors.get(name, 1.0) * value for name, value in base.items()}
+    machine = 'name = "m"\n[processor]\nrate = {}\n[network]\nbandwidth = {}\nstartup = "1 us"\n'
+    (tmp_path / "m.toml").write_text(machine.format(*stated.values()) + 'contention = "none"\n')
+    points = []
+    for index, n in enumerate((1000, 30_000, 900_000)):
+        (tmp_path / f"s{index}.py").write_text(PROGRAM.format(n=n))
+        points += [f"s{index},{p},{4 * (n / 1e9 + 1e-6 + 8 * n / 1e8)}\n" for p in (2, 4, 8)]
+    (tmp_path / "points.csv").write_text("series,size,value\n" + "".join(points))
+    (tmp_path / "dataset.toml").write_text(
+        'name="d"\nsummary="s"\nsource="s"\nlicence="MIT"\nmethod="m"\nunit="s"\ncounts="p"\n'
+        '[split]\nblind="all"\n[modeling]\nworkload="{series}.py"\nmachine="m.toml"\n'
+    )
+    return read_dataset(tmp_path)
+
+
+def test_a_part_of_the_machine_that_is_stated_too_fast_is_named(tmp_path):
+    registry = Registry()
+    slow = score(registry, runs_of(tmp_path, {"network.bandwidth": 2.0}), "spmd")
+    assert slow.blind.median > 0.4
+    (sentence,) = at_other_speeds(registry)(slow)
+    assert "is in messages: were they 0.5 times as fast as stated, chosen for each" in sentence
+    simulated = attrs.evolve(slow, dataset=attrs.evolve(slow.dataset, simulated=True))
+    assert at_other_speeds(registry)(simulated) == []
+
+
+def test_speeds_that_are_right_are_not_blamed(tmp_path):
+    registry = Registry()
+    assert at_other_speeds(registry)(score(registry, runs_of(tmp_path, {}), "spmd")) == []
+
+
+def grown(question):
+    """Predict the largest size by how other series grow, where any shows it; never is it sure."""
+    longest = [item.seconds for item in question.calibrating if item.point.size == 64]
+    times = [
+        median(longest) if longest and point.size == 64 else 100.0 for point in question.points
+    ]
+    return [Prediction(time=time, quantiles={0.05: 1.0, 0.95: 1e3}) for time in times]
+
+
+def alone(question):
+    """Predict without a look at other series."""
+    quantiles = {0.05: 1.0, 0.95: 1e3}
+    return [Prediction(time=100.0, quantiles=quantiles) for _ in question.points]
+
+
+@pytest.mark.parametrize(
+    ("rule", "sentence"),
+    [
+        (grown, "what is missing is how other series go on: given the blind points of the other"),
+        (
+            alone,
+            "other series go on does not help: given the blind points of the other half",
+        ),
+    ],
+)
+def test_whether_other_series_would_tell_is_tried(tmp_path, monkeypatch, rule, sentence):
+    registry = Registry([parcast_score])
+    dataset = curves_of(tmp_path, lambda k, size: (20 + k / 10) if size == 64 else 100)
+    monkeypatch.setattr(board, "_predict", lambda *_: rule)
+    (told,) = given_others(registry, score(registry, dataset, "ideal"))
+    assert sentence in told
 
 
 def test_what_chance_does_not_rule_out_is_said_as_such():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,9 @@ LICENCES = (
     "MPL-2.0", "ODC-By-1.0", "PDDL-1.0", "Unlicense", "facts",
 )  # fmt: skip
 
+
+#: Of fewer blind points a column may have the times by chance.
+_FEWEST_COPIES = 2
 
 #: Keys that are texts and must not be empty, but for the commit.
 _TEXTS = ("name", "summary", "source", "licence", "commit", "method", "unit", "counts")
@@ -58,6 +62,8 @@ class _Table:
     split: _Split
     commit: str = ""
     simulated: bool = False
+    seen: Any = attrs.field(factory=dict)
+    unrecorded: str = ""
     remarks: Any = attrs.field(factory=list)
     columns: Any = attrs.field(factory=dict)
     modeling: _Modeling | None = None
@@ -80,13 +86,15 @@ def read_dataset(folder: Path) -> Dataset:
     _check(table, where)
     points = read_points(folder / "points.csv", table.columns, table.unit)
     calibrating, blind = _divide(points, table.split, where)
+    _check_unseen(blind)
     return Dataset(
-        **{field: getattr(table, field) for field in (*_TEXTS, "simulated")},
+        **{field: getattr(table, field) for field in (*_TEXTS, "simulated", "unrecorded")},
         split=_spelled(table.split),
         calibrating=calibrating,
         blind=blind,
         units=dict(table.columns),
         modeling=_modeling(table, where),
+        seen=dict(table.seen),
         remarks=tuple(table.remarks),
         folder=folder,
     )
@@ -102,6 +110,10 @@ def _check(table: _Table, where: str) -> None:
     seconds_in(table.unit, where)
     if not isinstance(table.remarks, list) or not all(isinstance(s, str) for s in table.remarks):
         raise FileError(f"{where}: remarks = {shorten(table.remarks)} must be a list of sentences")
+    if not isinstance(table.seen, Mapping) or not all(
+        isinstance(s, str) for s in table.seen.values()
+    ):
+        raise FileError(f"{where}: seen must be a table from a predictor's name to a sentence")
     if not isinstance(table.columns, Mapping):
         raise FileError(f"{where}: columns must be a table from a column's name to its unit")
     for name, unit in table.columns.items():
@@ -135,6 +147,25 @@ def _divide(
     calibrating = [item for item, out in zip(points, is_blind, strict=True) if not out]
     blind = [item for item, out in zip(points, is_blind, strict=True) if out]
     return tuple(calibrating), tuple(blind)
+
+
+def _check_unseen(blind: Sequence[Measured]) -> None:
+    """Refuse a column that has what was measured at the blind points, since predictors get it."""
+    if len(blind) < _FEWEST_COPIES:
+        return
+    known = [{"work": item.point.work, **item.point.facts} for item in blind]
+    for name in known[0]:
+        if all(_is_copy(of[name], item.seconds) for of, item in zip(known, blind, strict=True)):
+            raise FileError(
+                f"{blind[0].point.place}: column {name!r} has what was measured at the blind "
+                "points, and predictors get it; leave the column out"
+            )
+
+
+def _is_copy(fact: Any, seconds: float) -> bool:
+    """Tell whether a fact is a time, or the rate that it is of."""
+    is_number = isinstance(fact, int | float)
+    return is_number and (math.isclose(fact, seconds) or math.isclose(fact * seconds, 1.0))
 
 
 def _ends(points: Iterable[Measured]) -> tuple[dict[str, float], dict[str, float]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from parcast.startup import lazily
 
 if TYPE_CHECKING:
-    from parcast.model.accelerator import Accelerator, shares_of
+    from parcast.model.accelerator import Accelerator, Efficiency, shares_of
     from parcast.model.answers import Answers
     from parcast.model.costs import Costs
     from parcast.model.dataset import Dataset, ErrorRecord, Measured, Modeling, Point, Question
@@ -43,6 +43,7 @@ __all__ = [
     "Costs",
     "Count",
     "Dataset",
+    "Efficiency",
     "ErrorRecord",
     "Fabric",
     "Machine",

@@ -109,8 +109,22 @@ class Dataset:
     blind: tuple[Measured, ...]
     units: Mapping[str, str] = attrs.field(factory=dict, hash=False)
     modeling: Modeling | None = None
+    #: who is not judged as blind, since its makers had seen the times, and what they did with them
+    seen: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    unrecorded: str = ""  #: why errors here widen no interval elsewhere; empty where they do
     remarks: tuple[str, ...] = ()  #: sentences on how far the figures can be trusted
     folder: Path | None = None
+
+    def seen_by(self, predictor: str) -> str | None:
+        """Return what a predictor's makers did with the times; None where they are unseen.
+
+        What is said of a family holds for its solvers, and the reverse.
+        """
+        for name, reason in self.seen.items():
+            shorter, longer = sorted((name, predictor), key=len)
+            if longer == shorter or longer.startswith(f"{shorter}."):
+                return reason
+        return None
 
     def question(self) -> Question:
         """Return what predictors get: nothing that was measured at a blind point."""

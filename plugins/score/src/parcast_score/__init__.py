@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _SHIPPED = (
     "clouds", "gemund-t800", "mlperf-storage", "mlperf-training", "sailor", "selene", "smpi",
-    "smpi-growth", "two-cores", "uysal-lc-sim", "uysal-sp2",
+    "smpi-growth", "straggler-job", "two-cores", "uysal-lc-sim", "uysal-sp2",
 )  # fmt: skip
 
 

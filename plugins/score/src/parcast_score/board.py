@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -124,13 +124,13 @@ def score(registry: Registry, dataset: Dataset, name: str, spec: str = "") -> Sc
     """Ask a predictor about a dataset. It gets the question, which has no blind value in it."""
     question = dataset.question()
     digest = question_digest(registry, question)
-    begin = time.process_time()
+    begin = _cpu_seconds()
     answered = _predictions(_predict(registry, name), question)
-    spent = time.process_time() - begin
+    spent = _cpu_seconds() - begin
     measured = (*dataset.calibrating, *dataset.blind)
-    seen = len(dataset.calibrating)
+    known = len(measured) if dataset.seen_by(name) else len(dataset.calibrating)
     answers = tuple(
-        Answer(item, prediction, blind=index >= seen)
+        Answer(item, prediction, blind=index >= known)
         for index, (item, prediction) in enumerate(zip(measured, answered, strict=True))
     )
     return Score(
@@ -143,6 +143,12 @@ def score(registry: Registry, dataset: Dataset, name: str, spec: str = "") -> Sc
         question=digest,
         predictions=predictions_digest(digest, name, question, answered),
     )
+
+
+def _cpu_seconds() -> float:
+    """Return the processor time of this process and of the programs that it has run."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def _predict(registry: Registry, name: str) -> Predict:

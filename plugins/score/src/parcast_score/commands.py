@@ -73,7 +73,7 @@ def run(
     """Set predictions beside measured data: errors, refusals, coverage, calibrated and blind."""
     from parcast_score.board import datasets, predictors
     from parcast_score.board import score as ask
-    from parcast_score.texts import header, refusals, rows, to_dict
+    from parcast_score.texts import header, refusals, rows, seen, to_dict
 
     if output is not None:
         check_file(output, "a scoreboard", SUFFIXES)
@@ -94,7 +94,7 @@ def run(
         _print_points(scores, series)
     else:
         print_table(header(), rows(scores), optional=_OPTIONAL)
-        for index, sentence in enumerate(refusals(scores)):
+        for index, sentence in enumerate([*seen(scores), *refusals(scores)]):
             print_text(sentence if index else f"\n{sentence}")
         if not names:
             for sentence in dict.fromkeys(s for of in sets.values() for s in _absent(registry, of)):

@@ -1,23 +1,24 @@
 """What a prediction lacks, by asking again: with more in it, or with less.
 
-A rule is set beside the rules that have something more; a solver is asked again without what its
-machine's messages cost. Either counts if it takes enough off the median at the same points, and if
-the points agree (exchanging the two at each point by chance seldom does as well), or if many more
-points have an answer.
+A rule is set beside the rules that have something more, or asked again with blind points given; a
+solver is asked again without what its machine's messages cost, or with parts of it at other speeds
+(`parcast_score.speeds`). What counts as nearer is in `parcast_score.comparing`.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from parcast import Registry
+from parcast.model import Point
 from parcast_score.board import Score
 from parcast_score.board import score as ask
-from parcast_score.statistics import CHANCE, DRAWS, LEVELS, LIMIT, WORTH, median_of
+from parcast_score.comparing import FEWEST, Better, better, compared
+from parcast_score.speeds import at_other_speeds
+from parcast_score.statistics import LEVELS, LIMIT, Answer, median_of
 
 #: What rules have that others have not, by name: told where it helps.
 _MORE: Mapping[str, Mapping[str, str]] = {
@@ -45,73 +46,11 @@ _LESS: Mapping[str, Mapping[str, Any]] = {
     "what messages take": {"network.startup": 0, "network.bandwidth": "1e9 GB/s"},
 }
 
-#: Points that two must both have answered to be compared.
-_FEWEST = 5
-
 #: What is left out besides must take so much more off the median.
 _POINT = 0.01
 
 #: An interval that holds so much less than it states is none that says what is left open.
 _SLACK = 0.05
-
-
-@attrs.frozen
-class Better:
-    """That a prediction with something more, or less, is nearer at the same points."""
-
-    points: int
-    before: float  #: the median absolute error
-    after: float
-    gained: int = 0  #: how many more points have an answer, where they are many
-
-    @property
-    def is_nearer(self) -> bool:
-        """Whether the median is less at all."""
-        return self.after < self.before
-
-    def __str__(self) -> str:
-        gained = f", and {self.gained} more have an answer" if self.gained else ""
-        return (
-            f"the median is {100 * self.after:.3g} %, not {100 * self.before:.3g} %, at the same "
-            f"{self.points} points{gained}"
-        )
-
-
-def better(score: Score, rival: Score) -> Better | None:
-    """Return that a rival is nearer at the points that both answered; None where it is not."""
-    gain = _compared(score, rival)
-    if gain is None or gain.points < _FEWEST or gain.after > (1 - WORTH) * gain.before:
-        return None
-    return gain if gain.gained or _by_chance(_pairs(score, rival)) <= CHANCE else None
-
-
-def _compared(score: Score, rival: Score) -> Better | None:
-    """Return both medians at the points that both answered; None where there are none."""
-    pairs = _pairs(score, rival)
-    if not pairs:
-        return None
-    before, after = (median_of(logs) for logs in zip(*pairs, strict=True))
-    gained = rival.blind.answered - score.blind.answered
-    many = gained >= WORTH * score.blind.answered
-    return Better(len(pairs), before, after, gained if many else 0)
-
-
-def _pairs(score: Score, rival: Score) -> list[tuple[float, float]]:
-    return [
-        (first.log_error, second.log_error)
-        for first, second in zip(score.answers, rival.answers, strict=True)
-        if first.blind and first.log_error is not None and second.log_error is not None
-    ]
-
-
-def _by_chance(pairs: Sequence[tuple[float, float]]) -> float:
-    """Return how often as much is gained where it is by chance which of the two is which."""
-    gains = [abs(first) - abs(second) for first, second in pairs]
-    draw = random.Random(len(gains))  # noqa: S311  (no secret; the same each time)
-    as_good = sum(
-        sum(gain * draw.choice((-1, 1)) for gain in gains) >= sum(gains) for _ in range(DRAWS)
-    )
-    return (as_good + 1) / (DRAWS + 1)
 
 
 def with_more(score: Score, beside: Sequence[Score]) -> list[str]:
@@ -131,7 +70,7 @@ def uncertain(score: Score, beside: Sequence[Score]) -> list[str]:
     gains = [
         (gain.after, rival.predictor, gain)
         for rival in beside
-        if rival.predictor in parts and (gain := _compared(score, rival)) and gain.is_nearer
+        if rival.predictor in parts and (gain := compared(score, rival)) and gain.is_nearer
     ]
     if not gains:
         return []
@@ -143,10 +82,12 @@ def uncertain(score: Score, beside: Sequence[Score]) -> list[str]:
 
 def asked_again(registry: Registry) -> Callable[[Score], list[str]]:
     """Return a function that asks again, with less or with more, and says what that shows."""
-    less = without(registry)
+    less, other_speed = without(registry), at_other_speeds(registry)
 
     def experiment(score: Score) -> list[str]:
-        return less(score) if score.by_solver else given_all(registry, score)
+        if score.by_solver:
+            return [*less(score), *other_speed(score)]
+        return [*given_all(registry, score), *given_others(registry, score)]
 
     return experiment
 
@@ -168,6 +109,39 @@ def given_all(registry: Registry, score: Score) -> list[str]:
     if after <= LIMIT:
         return [f"what is missing is in the data, as its form fits: {shown}"]
     return [f"what is missing is in its form, which does not fit all points: {shown}"]
+
+
+def given_others(registry: Registry, score: Score) -> list[str]:
+    """Return whether it helps a rule that states intervals to know how other series go on.
+
+    Each half of the series is asked again with the blind points of the other half given.
+    """
+    dataset = score.dataset
+    names = list(dict.fromkeys(item.point.series for item in dataset.blind))
+    if len(names) < FEWEST or not score.blind.coverage[90][1]:
+        return []
+    again: dict[Point, Answer] = {}
+    for half in (set(names[::2]), set(names[1::2])):
+        given = tuple(item for item in dataset.blind if item.point.series not in half)
+        asked = tuple(item for item in dataset.blind if item.point.series in half)
+        seeing = attrs.evolve(dataset, calibrating=(*dataset.calibrating, *given), blind=asked)
+        answers = ask(registry, seeing, score.predictor).answers
+        again |= {answer.measured.point: answer for answer in answers if answer.blind}
+    answers = tuple(again.get(answer.measured.point, answer) for answer in score.answers)
+    seen = attrs.evolve(score, answers=answers)
+    shown = "given the blind points of the other half of the series, too,"
+    if gain := better(score, seen):
+        return [f"what is missing is how other series go on: {shown} {gain}"]
+    if (gain := compared(score, seen)) and gain.is_worth:
+        unsure = "what is missing may be how other series go on, which chance does not rule out"
+        return [f"{unsure}: {shown} {gain}"]
+    sizes: dict[str, set[float]] = {name: set() for name in names}
+    for item in dataset.calibrating:
+        sizes.get(item.point.series, set()).add(item.point.size)
+    single = sum(len(known) < 2 for known in sizes.values())
+    ends = f"the median is {100 * (seen.blind.median or 0):.3g} %"
+    known = f"{single} of {len(names)} series calibrate with one size"
+    return [f"to know how other series go on does not help: {shown} {ends}; {known}"]
 
 
 def without(registry: Registry) -> Callable[[Score], list[str]]:
@@ -195,7 +169,7 @@ def left_open(score: Score) -> list[str]:
     """Return that the calibrating points leave it open, where the stated intervals hold."""
     inside, points = score.blind.coverage[90]
     low, high = LEVELS[90]
-    if points < _FEWEST or inside < (high - low - _SLACK) * points:
+    if points < FEWEST or inside < (high - low - _SLACK) * points:
         return []
     interval = "the 90 % interval, which says what the calibrating points leave open"
     return [f"what is missing is in the data: {interval}, holds at {inside} of {points}"]

@@ -12,7 +12,7 @@ from parcast_score.diagnosis import Experiment, lacks
 from parcast_score.drawing import drawings
 from parcast_score.parts import growing_parts
 from parcast_score.record import errors_of, held_out, record
-from parcast_score.texts import about, header, points, refusals, rows, share
+from parcast_score.texts import about, header, points, refusals, rows, seen, share
 
 TITLE = "Scoreboard"
 
@@ -81,7 +81,7 @@ def remarks(scores: Sequence[Score], board: Sequence[Score], experiment: Experim
     records = [
         f"{score.predictor}: {usual}." for score in scores if (usual := record(score, board))
     ]
-    return [*refusals(scores), *missing, *records]
+    return [*seen(scores), *refusals(scores), *missing, *records]
 
 
 def by_dataset(scores: Sequence[Score]) -> list[list[Score]]:

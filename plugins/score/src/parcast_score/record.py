@@ -51,7 +51,7 @@ class Record:
 
 
 def errors_of(scores: Iterable[Score]) -> list[Error]:
-    """Return the errors of one predictor's scores at blind points."""
+    """Return the errors of one predictor's scores at blind points, where datasets record them."""
     return [
         Error(
             score.dataset.name,
@@ -61,6 +61,7 @@ def errors_of(scores: Iterable[Score]) -> list[Error]:
             score.dataset.simulated,
         )
         for score in scores
+        if not score.dataset.unrecorded
         for answer, distance in zip(score.answers, distances(score), strict=True)
         if answer.blind and (log_error := answer.log_error) is not None
     ]

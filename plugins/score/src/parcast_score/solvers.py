@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import attrs
@@ -22,15 +23,19 @@ _BOTTLENECKS = {"accelerator": "processor", "nodes": "processor", "topology": "n
 _MOST_STEPS = 40
 
 
-def predict_by(registry: Registry, solver: str, question: Question) -> list[Prediction]:
+def predict_by(
+    registry: Registry, solver: str, question: Question, times: Mapping[str, float] | None = None
+) -> list[Prediction]:
     """Return a solver's predictions of all points, by the rule that the dataset states.
 
-    What the rule fits is chosen in each series from its calibrating points alone.
+    What the rule fits is chosen in each series from its calibrating points alone. Numbers of the
+    machine, such as ``processor.rate``, are taken so many ``times`` as large as it states them, and
+    then no bottleneck is looked for.
     """
     if question.modeling is None:
         reason = f"{question.dataset} states no workload and machine for solvers"
         return [Prediction(status=Status.REFUSED, message=reason)] * len(question.points)
-    asking = _Asking(registry, solver, question, question.modeling)
+    asking = _Asking(registry, solver, question, question.modeling, times or {})
     answers: dict[int, Prediction] = {}
     for measured, indices in question.series():
         try:
@@ -39,7 +44,8 @@ def predict_by(registry: Registry, solver: str, question: Question) -> list[Pred
             refused = Prediction(status=Status.REFUSED, message=str(error))
             answers |= dict.fromkeys(indices, refused)
             continue
-        answers |= {index: asking.explained(question.points[index], settings) for index in indices}
+        ask = asking.ask if times else asking.explained
+        answers |= {index: ask(question.points[index], settings) for index in indices}
     return [answers[index] for index in range(len(question.points))]
 
 
@@ -47,10 +53,11 @@ class _Asking:
     """Asks one solver about points; workloads and machines are read once."""
 
     def __init__(
-        self, registry: Registry, solver: str, question: Question, modeling: Modeling
-    ) -> None:
+        self, registry: Registry, solver: str, question: Question, modeling: Modeling,
+        times: Mapping[str, float],
+    ) -> None:  # fmt: skip
         self.registry, self.solver = registry, solver
-        self.question, self.modeling = question, modeling
+        self.question, self.modeling, self.times = question, modeling, times
         self._read: dict[tuple[str, str], Any] = {}
 
     def ask(self, point: Point, settings: Mapping[str, Any]) -> Prediction:
@@ -95,7 +102,15 @@ class _Asking:
     def _stated(self, point: Point) -> dict[str, Any]:
         columns = {name: _column(point, name) for name in self.modeling.settings}
         columns = {name: value for name, value in columns.items() if value not in (None, "")}
-        return {**self.modeling.fixed, **columns}
+        return {**self.modeling.fixed, **self._changed(point), **columns}
+
+    def _changed(self, point: Point) -> dict[str, float]:
+        """Return the machine's numbers that are to be other ones, where it states them."""
+        if not self.times:
+            return {}
+        machine = self._resource("machine", self.modeling.machine, point)
+        stated = {name: attrgetter(name)(machine) for name in self.times}
+        return {name: self.times[name] * number for name, number in stated.items() if number}
 
     def _resource(self, group: str, spec: str, point: Point) -> Any:
         """Return the workload or machine that the rule names for a point."""

@@ -18,6 +18,8 @@ unit = "s"                            # of the column value; of a rate "samples/
 simulated = false                     # true where another program gave the times
 counts = "nodes"                      # what the column size counts
 remarks = []                          # sentences: which figures to mind, and why
+unrecorded = ""                       # why errors here are to widen no interval, if they are not:
+                                      # such as that repeated runs are as far apart as predictions
 
 # Which points are predicted without having been seen, stated once and before any prediction:
 #   "largest"  the largest size of each series that has several
@@ -26,6 +28,11 @@ remarks = []                          # sentences: which figures to mind, and wh
 # or two lists of sizes, such as: blind = [128, 256] and calibrate = [16, 32, 64]
 [split]
 blind = "largest"
+
+# Who had seen the times that are blind, such as a solver that was fitted to them, and what for:
+# it is not judged as blind.
+# [seen]
+# "spmd" = "its rates were fitted to these runs"
 
 # Every column of points.csv beside series, size, value, work, low, high and bottleneck, with its
 # unit: "1" where it has none, "text" where it is a text. Only what is known before a run.

@@ -55,18 +55,30 @@ def about(dataset: Dataset) -> list[str]:
     split = SPLITS.get(dataset.split, dataset.split)
     division = f"{split}: {calibrating} points calibrate, {blind} are blind."
     method = f"Measured: {dataset.method}. Size counts {dataset.counts}; {division}"
-    return [origin, method, *dataset.remarks]
+    unrecorded = f"Errors here enter no record: {dataset.unrecorded}."
+    return [origin, method, *dataset.remarks, *([unrecorded] if dataset.unrecorded else [])]
 
 
 def refusals(scores: Sequence[Score]) -> list[str]:
-    """Return a sentence for each reason why blind points have no answer."""
+    """Return a sentence for each reason why points have no answer; of blind ones, if any is."""
     sentences: dict[tuple[str, int], list[str]] = {}
     for score in scores:
-        for reason, count in score.blind.refused.items():
+        asked = score.blind if score.blind.points else score.calibrated
+        for reason, count in asked.refused.items():
             sentences.setdefault((reason, count), []).append(score.predictor)
     return [
         f"{', '.join(who)}: {count} not answered, {reason.removesuffix('.')}."
         for (reason, count), who in sentences.items()
+    ]
+
+
+def seen(scores: Sequence[Score]) -> list[str]:
+    """Return a sentence for each predictor whose makers had seen a dataset's times."""
+    reasons = [(score, score.dataset.seen_by(score.predictor)) for score in scores]
+    return [
+        f"{score.predictor}: not blind at {score.dataset.name}, {reason}."
+        for score, reason in reasons
+        if reason
     ]
 
 

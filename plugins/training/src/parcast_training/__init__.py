@@ -69,6 +69,14 @@ parcast_solvers = (
         "parcast_training.steps.solver:Training",
         "Roofline of kernels, rings of messages, the pipeline's schedule.",
     ),
+    SolverEntry(
+        "training.calculon",
+        "training",
+        "parcast_training.steps.calculon:Calculon",
+        "By the program Calculon, where a checkout of it is.",
+        options="parcast_training.steps.calculon:Options",
+        on_request=True,
+    ),
 )
 
 
