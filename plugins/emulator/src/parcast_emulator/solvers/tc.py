@@ -148,7 +148,10 @@ def _program(query: Query, options: Options) -> Prediction:
     parts = sum(finished.parts, Parts()) * (1 / part.size)
     values: Any = dict(zip(parts.values(), _BINDING, strict=True))
     notes: list[str] = []
-    details: dict[str, Any] = {"operations": operations}
+    details: dict[str, Any] = {
+        "operations": operations,
+        "mean_end": float(sum(finished.ends) / len(finished.ends)),
+    }
     if part.copies > 1:
         details["simulated"] = {"ranks": part.size, "each for": part.copies}
     if used := utilization(query, max(finished.ends)):
