@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import attrs
@@ -52,6 +53,9 @@ class _Model:
     reason: str  #: why it has numbers; empty where it has formulas
     waits: bool = False  #: whether the numbers are a critical path, waits for messages in it
 
+
+#: In the names of what the machine charges for messages.
+_OF_MESSAGES = re.compile("startup|per_byte|overhead")
 
 #: Seconds for an operation, in numbers: on one core of a server of 2023.
 _OPERATION = 4e-7
@@ -176,11 +180,19 @@ def _in_formulas(
         if not says_more(costs):
             raise
         return _Model("", {}, _reason(workload, error))
+    if not slowest and says_more(costs) and _leaves_out_messages(values, matched):
+        return _Model("", {}, "they leave out all messages")
     links = {} if slowest else link_seconds(matched, costs)
     link = next(iter(links), None)
     if link is None or _carried(text, values, query.p) >= links[link] * (1 - 1e-9):
         return _Model(text, values, "")
     return _Model("", {}, f"they leave out some of what {link} carries")
+
+
+def _leaves_out_messages(values: Iterable[str], matched: Matched) -> bool:
+    """Return whether a program has messages, and formulas of these numbers charge none."""
+    charged = any(_OF_MESSAGES.search(name) for name in values)
+    return "messages" in matched.native.needs() and not charged
 
 
 def _together(unrolled: Unrolled) -> bool:
