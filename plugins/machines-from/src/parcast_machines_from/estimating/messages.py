@@ -53,18 +53,18 @@ class Counts:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._known: dict[tuple[str, int, int], NDArray[np.float64]] = {}
+        self._counted: dict[tuple[str, int, int], NDArray[np.float64]] = {}
 
     def of(self, algorithm: str, nodes: int, per_node: int) -> NDArray[np.float64]:
         """Return the counts, those of bytes for each byte of the sum."""
         key = (algorithm, nodes, per_node)
-        if key not in self._known:
+        if key not in self._counted:
             startup, byte = {"startup": 1.0}, {"bandwidth": 1.0}
             port = {**byte, "port_bandwidth": 1.0, "contention": "fair"}
             free: dict[str, Any] = {}
             paid = ((startup, free), (free, startup), (port, free), (byte, free), (free, byte))
-            self._known[key] = np.array([self._paid(key, *where) for where in paid])
-        return self._known[key]
+            self._counted[key] = np.array([self._paid(key, *where) for where in paid])
+        return self._counted[key]
 
     def _paid(
         self, key: tuple[str, int, int], network: dict[str, Any], level: dict[str, Any]
@@ -106,11 +106,11 @@ class Explained:
         """Return the seconds of a sum of so many bytes."""
         return float(_row(self.counts, self.rules, nodes, self.per_node, size) @ self.costs)
 
-    def steps(self, sizes: Iterable[float], nodes: int, more: int) -> dict[float, float]:
+    def steps(self, sizes: Iterable[float], nodes: int, ahead: int) -> dict[float, float]:
         """Return by how much the logarithm of each size's time rises with a doubling of nodes."""
-        doublings = math.log2(more / nodes)
+        doublings = math.log2(ahead / nodes)
         return {
-            size: math.log(self.time(more, size) / self.time(nodes, size)) / doublings
+            size: math.log(self.time(ahead, size) / self.time(nodes, size)) / doublings
             for size in sizes
         }
 
@@ -148,8 +148,8 @@ class _Fit:
 
     def _penalties(self, logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the errors, and how far ratios of costs are from usual ones."""
-        more, each, port, copied = self._costs(logarithms)
-        ratios = np.array([each / (more + each), port / copied]) / _USUAL_RATIOS
+        beyond, message, port, copied = self._costs(logarithms)
+        ratios = np.array([message / (beyond + message), port / copied]) / _USUAL_RATIOS
         return np.append(self._errors(logarithms), _USUAL_ERROR * np.log(ratios))
 
     def best(self) -> tuple[float, NDArray[np.float64], float]:
@@ -163,9 +163,9 @@ class _Fit:
             for start in product((-4.0, 0.0), repeat=len(self._scales))
         ]
         fit = min(fits, key=lambda item: item.cost)
-        more, each, port, copied = self._costs(fit.x)
+        beyond, message, port, copied = self._costs(fit.x)
         error = float(np.median(np.abs(self._errors(fit.x))))
-        return float(fit.cost), np.array([more + each, each, port, copied, copied]), error
+        return float(fit.cost), np.array([beyond + message, message, port, copied, copied]), error
 
 
 def explained(counts: Counts, series: Sequence[Series]) -> Explained | None:
@@ -178,10 +178,10 @@ def explained(counts: Counts, series: Sequence[Series]) -> Explained | None:
     series
         Allreduces on the same system, each with its nodes and processes.
     """
-    per_node = {(item.processes or 0) / (item.nodes or 1) for item in series}
-    each = int(next(iter(per_node), 0))
+    ratios = {(item.processes or 0) / (item.nodes or 1) for item in series}
+    per_node = int(next(iter(ratios), 0))
     most = max(item.processes or 0 for item in series)
-    if per_node != {each} or each < 2 or {item.nodes for item in series} == {1}:
+    if ratios != {per_node} or per_node < 2 or {item.nodes for item in series} == {1}:
         return None
     if most > _MOST_PROCESSES:
         return None
@@ -189,9 +189,9 @@ def explained(counts: Counts, series: Sequence[Series]) -> Explained | None:
     times = np.array([value.value for _, value in values])
     fits = []
     for library, rules in _rules(value.size for _, value in values):
-        rows = [_row(counts, rules, nodes, each, value.size) for nodes, value in values]
+        rows = [_row(counts, rules, nodes, per_node, value.size) for nodes, value in values]
         cost, costs, error = _Fit(np.array(rows), times).best()
-        fits.append((cost, Explained(library, rules, counts, each, costs, error)))
+        fits.append((cost, Explained(library, rules, counts, per_node, costs, error)))
     _, best = min(fits, key=lambda pair: pair[0])
     return best if best.error <= CLOSE else None
 

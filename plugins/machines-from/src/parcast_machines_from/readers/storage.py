@@ -37,12 +37,12 @@ def read(lines: Lines) -> Reading:
 def _ior(lines: Lines) -> Reading:
     """Return the largest rates of each run, from its own lines or its summary of all tests."""
     series: list[Series] = []
-    version, known = "", set[str]()
+    version, operations = "", set[str]()
     tasks = nodes = None
     shared = ""
     for line, text in enumerate(lines.lines, 1):
         if match := _IOR.match(text):
-            version, known = match[1], set()
+            version, operations = match[1], set()
             tasks, nodes, shared = None, None, ""
         if not version:
             continue
@@ -53,11 +53,11 @@ def _ior(lines: Lines) -> Reading:
         if _SHARED.match(text):
             shared = "-shared"
         match = _BEST.match(text) or _ALL.match(text)
-        if match is None or lines.is_cut(line) or match[1].lower() in known:
+        if match is None or lines.is_cut(line) or match[1].lower() in operations:
             continue
         rate = number(lines, line, match[2].split()[0], "the rate") * 2**20
         if rate > 0:
-            known.add(match[1].lower())
+            operations.add(match[1].lower())
             values = (Value(0.0, rate, line),)
             name, tool = match[1].lower() + shared, f"IOR {version}"
             series.append(Series(name, "B/s", values, lines.path, tool, tasks, nodes))
