@@ -25,6 +25,8 @@ from parcast.comparison import parse_over, read_overs
         ("x=1e3..4e3*2 B", ["1000 B", "2000 B", "4000 B"]),
         ("spmd.passages=one,each", ["one", "each"]),
         ("n=1,1.0,1e0,2", ["1", "2"]),
+        ("schedule=1f1b,zero-bubble", ["1f1b", "zero-bubble"]),
+        ("gradients=fp32,16-bit", ["fp32", "16-bit"]),
     ],
 )  # fmt: skip
 def test_values_of_over(text, values):
@@ -50,6 +52,7 @@ def test_numbers_of_over_are_in_base_units():
         ("n=1..100000", "more than 1000 values"),
         ("n", "no NAME=VALUE"),
         ("n=p,2", "neither a number nor a word"),
+        ("network.startup=60us,70us", "neither a number nor a word"),
         ("n=2*p", "a formula of p and d is for --set"),
     ],
 )

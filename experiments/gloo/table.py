@@ -39,7 +39,7 @@ other processes of the host (`chrt -f`), which is busy, and sleep while they are
 {times}
 
 What the delays cost by the clock of rank 0 (steps with a delay less their neighbors without), and what `parcast perturb
-slowest` says that the slowest rank cost, from the trace of that run alone:
+slowest` says that the delays of the slowest rank cost, from the trace of that run alone:
 
 | gradients | delay | slow rank | named | cost measured | cost predicted | off |
 |---|---|---|---|---|---|---|
@@ -135,7 +135,8 @@ def pair(python: str, folder: Path, steps: int, *, ddp: bool, delay: float, slow
         ddp, delay, slow, sum(quiet), sum(seconds),
         answer["before"] * answer["tick"],
         with_delays(folder / "quiet", slow, delay * (steps // EVERY)),
-        *cost(seconds), int(rank), (answer["before"] - without) * answer["tick"],
+        *cost(seconds), int(rank),
+        (answer["before"] - (answer["delays"] or {"without": without})["without"]) * answer["tick"],
     )  # fmt: skip
 
 

@@ -196,6 +196,42 @@ def test_hpl_ior_fio_and_slurm(tmp_path: Path) -> None:
     assert facts == {"nodes.cores": 128, "nodes.count": 2, "levels.socket": 64}
 
 
+def test_runs_of_ior_4_and_mdtest_4_in_one_file(tmp_path: Path) -> None:
+    """Of runs without lines of their own maxima the summary counts; mdtest 4 writes no colons."""
+    row = "write 1189.47 1189.47 1189.47 0.00" + " 1" * 22
+    ops = "10062.223 10062.223 10062.223 0.000"
+    text = f"""{IOR}
+IOR-4.1.0+dev: MPI Coordinated Test of Parallel I/O
+nodes               : 1
+tasks               : 10
+access              : file-per-process
+
+Summary of all tests:
+Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev
+{row}
+mdtest-4.1.0+dev was launched with 10 total task(s) on 1 node(s)
+SUMMARY rate (in ops/sec): (of 1 iterations)
+   Operation                     Max            Min           Mean        Std Dev
+   File creation                {ops}
+   File stat                    0.000 0.000 0.000 0.000
+"""
+    items = read_file(write(tmp_path, text)).series
+    assert [(item.benchmark, item.tool, item.processes) for item in items] == [
+        ("write-shared", "IOR 3.3.0", 64),
+        ("read-shared", "IOR 3.3.0", 64),
+        ("write", "IOR 4.1.0+dev", 10),
+        ("file-creation", "mdtest 4.1.0+dev", 10),
+    ]
+    assert items[2].values[0].value == 1189.47 * 2**20
+
+
+def test_processes_of_a_node_of_open_mpis_launcher(tmp_path: Path) -> None:
+    text = "$ mpirun -n 144 -N 36 osu_allreduce\n# OSU MPI Allreduce Latency Test v7.5\n"
+    rows = "# Datatype: MPI_INT.\n# Size       Avg Latency(us)\n4 11.69\n8 15.34\n"
+    (series,) = read_file(write(tmp_path, text + rows)).series
+    assert series.nodes == 4
+
+
 def test_babelstream_on_an_accelerator_is_no_memory_of_a_node(tmp_path: Path) -> None:
     (series,) = read_file(write(tmp_path, BABEL)).series
     assert (series.tool, series.memory) == ("BabelStream 4.0", "host")

@@ -283,6 +283,16 @@ def test_machines_of_unlike_processes_have_numbers_and_no_formulas(machine, netw
     assert bound(query_of(source, 4, "barrier", machine=machine, **network)).time >= 2
 
 
+def test_formulas_that_leave_out_all_messages_give_way_to_numbers():
+    """Two of four processes exchange 1 MiB within a node: 1 s of work, then 1/64 s and 1 s."""
+    source = "compute(2**20)\nif rank < 2:\n    sendrecv(1 - rank, 2**20, 1 - rank)"
+    level = {"name": "node", "size": 4, "startup": 2**-6, "bandwidth": 2**20}
+    query = query_of(source, 4, machine={"nodes": {"cores": 4}}, levels=[level], contention="fair")
+    _, notes = lower(query.workload, query)
+    assert notes[1] == ("the model has numbers in place of formulas: they leave out all messages")
+    assert bound(query).time == reference(query) == 2 + 2**-6
+
+
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 @pytest.mark.parametrize("op", ["allgatherv", "alltoallv", "gatherv", "scatterv"])
 def test_bytes_of_every_process_are_below_the_time_and_no_estimate(op, contention):

@@ -11,7 +11,7 @@ import pytest
 
 from parcast.cli import main
 from parcast.testing import cases
-from parcast_perturb.excess import excess_of
+from parcast_perturb.excess import delayed, excess_of
 from parcast_perturb.one_clock import on_one_clock, recorded_costs
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
@@ -141,6 +141,17 @@ def test_the_command_names_it(tmp_path, capsys, monkeypatch):
     assert "clocks are put on rank 0's by" in text
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_delays_are_told_from_what_a_rank_computes_longer_anyway(seed):
+    random = np.random.default_rng(seed)
+    count = int(random.integers(12, 200))
+    late = np.sort(random.choice(count, random.integers(3, count // 2), replace=False))
+    for noise in (random.normal(3, 1, count), random.exponential(1, count)):
+        assert not delayed(noise).size
+        noise[late] += 20
+        assert np.sort(delayed(noise)).tolist() == late.tolist()
+
+
 def test_noise_alone_is_called_noise(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     called, count = 0, cases(20)
@@ -163,9 +174,9 @@ def test_the_delay_of_a_recorded_rank_is_found_and_costs_what_it_cost(name, caps
     assert main(["perturb", "slowest", str(folder / name), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert list(found["without"]) == ["1"]
-    assert (found["before"] - found["without"]["1"]) * found["tick"] == pytest.approx(
-        cost, rel=0.05
-    )
+    for without in (found["without"]["1"], found["delays"]["without"]):
+        assert (found["before"] - without) * found["tick"] == pytest.approx(cost, rel=0.05)
+    assert found["delays"]["count"] == len(steps) / 2
 
 
 @pytest.mark.parametrize("suffix", [".trace", ".otf2"])

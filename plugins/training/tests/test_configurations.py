@@ -98,12 +98,39 @@ def test_a_configuration_of_torchtitan_is_read(tmp_path):
     [
         ('"llama3"', '"deepseek_v3"', "model deepseek_v3 of flavor 8B has its numbers in"),
         ("tensor_parallel_degree = 4", "tensor_parallel_degree = 0", "write a whole number"),
+        (
+            "tensor_parallel_degree = 4",
+            'pipeline_parallel_degree = 2\npipeline_parallel_schedule = "ZBVZeroBubble"',
+            "1F1B and Interleaved1F1B are read",
+        ),
         ('"selective"', '"memory_budget"', "activation_checkpoint.mode = 'memory_budget'"),
     ],
 )
 def test_what_a_configuration_of_torchtitan_leaves_open_is_refused(tmp_path, old, new, sentence):
     with pytest.raises(FileError, match=sentence):
         read(tmp_path, "llama.toml", TITAN.replace(old, new))
+
+
+def test_tables_of_torchtitan_of_2024_have_degrees_elsewhere(tmp_path):
+    old = """
+[model]
+name = "llama3"
+flavor = "70B"
+[training]
+batch_size = 8
+seq_len = 8192
+data_parallel_shard_degree = 4
+tensor_parallel_degree = 8
+[experimental]
+pipeline_parallel_degree = 2
+pipeline_parallel_schedule = "Interleaved1F1B"
+pipeline_parallel_microbatches = 4
+[float8]
+enable_float8_linear = true
+"""
+    job = read(tmp_path, "old.toml", old)
+    assert (job.tp, job.pp, job.schedule, job.interleave) == (8, 2, "interleaved", 2)
+    assert (job.global_batch, job.micro_batch, job.precision) == (32, 2, "fp8")
 
 
 def test_an_open_degree_is_one_and_a_layout_of_more_names_the_batch(tmp_path):
@@ -253,10 +280,10 @@ def test_a_model_of_gpt_2_has_keys_of_its_own(tmp_path):
         ({"kv_lora_rank": 512}, "keys and values are of low rank"),
         ({"layer_types": ["linear_attention"]}, "attention is linear_attention in some layers"),
         ({"decoder_sparse_step": 2}, "some of its layers have no experts"),
-        ({"sliding_window": 64}, "sliding_window: a token sees 64; leave it out"),
+        ({"sliding_window": 64}, "sliding_window = 64: a token sees so many others"),
         ({"block_configs": [{}]}, "its layers differ"),
         ({"num_experts": 8}, "no num_experts_per_tok"),
-        ({"num_hidden_layers": None}, "no number of layers"),
+        ({"num_hidden_layers": None}, "the layers are missing; add n_layer or num_hidden_layers"),
     ],
 )
 def test_models_that_are_no_decoder_of_like_layers_are_refused(tmp_path, changes, sentence):

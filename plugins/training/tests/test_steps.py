@@ -8,7 +8,7 @@ import re
 import attrs
 import pytest
 
-from parcast import InvalidPointError, Query, Registry, UnsupportedError
+from parcast import InvalidPointError, ParcastError, Query, Registry, UnsupportedError
 from parcast.files import workload_from_data
 from parcast.model import WHOLE_NETWORK, Costs
 from parcast.model.accelerator import Accelerator, Rates
@@ -287,6 +287,34 @@ def test_the_algebra_sums_to_the_time(registry):
             count, _, name = term.rpartition(" ")
             total += int(count or 1) * values[name]
         assert total == pytest.approx(step.seconds, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("schedule", ("1f1b", "interleaved", "zero-bubble")),
+        ("dropout", (True, False)),
+        ("lora_on", ("attention",)),
+    ],
+)
+def test_words_of_a_job_are_set_as_in_its_file(registry, tmp_path, name, words):
+    data = {
+        "kind": "training", "name": "small", "layers": 8, "hidden": 1024, "heads": 16, "pp": 4,
+        "sequence": 512, "global_batch": 16, "attention": "unfused", "zero": 1, "interleave": 1,
+    }  # fmt: skip
+    path = tmp_path / "small.toml"
+    path.write_text("".join(f"{key} = {value!r}\n" for key, value in data.items()))
+    ask = {"machine": "a100-hdr", "p": 8}
+    for word in words:
+        pieces = {"interleave": 2} if word == "interleaved" else {}
+        as_file = registry.predict({**data, **pieces, name: word}, solver="training.step", **ask)
+        chosen = {**pieces, name: word}
+        as_set = registry.predict(path, solver="training.step", settings=chosen, **ask)
+        assert as_set.time == as_file.time
+    over = registry.compare(path, solvers="training.step", over={name: words}, **ask)
+    assert [row.params[name] for row in over.rows] == list(words)
+    with pytest.raises(ParcastError, match=f"{name}=wrong: must be one of"):
+        registry.predict(path, solver="training.step", settings={name: "wrong"}, **ask)
 
 
 def test_processes_and_accelerators_go_together_one_by_one(registry):

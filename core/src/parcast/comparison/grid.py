@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -73,7 +73,8 @@ class Scenario:
         change = partial(set_values, self.machine, registry, values)
         machine = self.answers.once((self.machine, *values, *values.values()), change)
         parameters = self.settings.parameters_at(self.workload, p, d)
-        return self._query(p, d, machine, parameters, self._mapping(machine))
+        query = self._query(p, d, machine, parameters, self._mapping(machine))
+        return attrs.evolve(query, workload=self._chosen) if self.settings.choices else query
 
     def questions(
         self, registry: Catalog, p: int, d: int, solvers: Iterable[str]
@@ -85,6 +86,11 @@ class Scenario:
         except (FormulaError, FileError, InvalidPointError) as caught:
             query, error = self._query(p, d, self.machine, {}, self.mapping), caught
         return [Question(query, solver, self.settings, error) for solver in solvers]
+
+    @cached_property
+    def _chosen(self) -> Workload:
+        """The workload as settings choose it, one for all p and d."""
+        return self.settings.chosen(self.workload)
 
     def _mapping(self, machine: Machine) -> Placed:
         """Return the mapping; of several jobs the node of each process, by their placement."""

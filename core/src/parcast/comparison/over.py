@@ -16,7 +16,8 @@ from parcast.quantities.formulas import parse_quantity
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?:([*+])({_NUMBER}))?")
-_ONE = re.compile(rf"{_NUMBER}|[^\W\d][\w.-]*")
+_WORD = r"(?:\d+[^\W\d_]+\d|\d+-)?[^\W\d][\w.-]*"  # 1f1b and 16-bit are words, 60us is not
+_ONE = re.compile(rf"{_NUMBER}|{_WORD}")
 _VALUES = re.compile(r"(?P<pieces>\S+)(?:\s+(?P<unit>\S+))?")
 
 _SWEEP = re.compile(rf"({_NUMBER})\.\.({_NUMBER})\s*([^\W\d_]\S*|%)?")

@@ -40,6 +40,7 @@ class Settings:
     parameters: Mapping[str, Any]
     machine: Mapping[str, Any]
     options: Mapping[str, Any]
+    choices: Mapping[str, Any] = attrs.field(factory=dict)  #: words for what a workload may be
 
     @classmethod
     def sort(
@@ -54,11 +55,15 @@ class Settings:
         FileError
             If an option is uncertain.
         """
+        workloads = list(workloads)
         parameters = {name for workload in workloads for name in workload.parameters}
+        choices = {name for workload in workloads for name in workload.choices}
         sorted_out = cls({}, {}, {})
         for name, value in values.items():
             if name in parameters:
                 chosen = sorted_out.parameters
+            elif name in choices:
+                chosen = sorted_out.choices
             elif name in _option_names(registry, name.split(".")[0]):
                 chosen = sorted_out.options
             elif name.split(".")[0] in registry.parts and "." in name:
@@ -66,13 +71,15 @@ class Settings:
             elif name in {"p", "d"}:
                 raise UnknownNameError(f"{name} is given by -{name} (or {name}=), not by a setting")
             else:
-                names = sorted({*parameters, *_option_names(registry), *_machine_names(registry)})
+                names = sorted(
+                    {*parameters, *choices, *_option_names(registry), *_machine_names(registry)}
+                )
                 near = [
                     candidate
                     for candidate in names
                     if candidate.startswith(f"{name.split('.')[0]}.")
                 ]
-                listed = ", ".join(near or sorted(parameters)) or "none"
+                listed = ", ".join(near or sorted(parameters | choices)) or "none"
                 hint = (
                     did_you_mean(name, names) or f" {'Known' if near else 'Parameters'}: {listed}."
                 )
@@ -91,18 +98,45 @@ class Settings:
             {name: values[name] for name in self.parameters},
             {name: values[name] for name in self.machine},
             {name: values[name] for name in self.options},
+            {name: values[name] for name in self.choices},
         )
 
     def concerns(self, name: str, workload: Workload, solver: str) -> bool:
         """Tell whether a setting can change what a solver or family says of a workload."""
         if name in self.options:
             return name.partition(".")[0] == solver.partition(".")[0]
+        if name in self.choices:
+            return name in workload.choices
         return name not in self.parameters or name in workload.parameters
 
     def only(self, name: str, value: Any) -> Settings:
         """Return settings of which one alone is set, to this value."""
-        groups = (self.parameters, self.machine, self.options)
+        groups = (self.parameters, self.machine, self.options, self.choices)
         return Settings(*({name: value} if name in group else {} for group in groups))
+
+    def chosen(self, workload: Workload) -> Workload:
+        """Return the workload as words choose it.
+
+        Raises
+        ------
+        FileError
+            If a word is none of the choices.
+        """
+        values = {}
+        for name, word in self.choices.items():
+            if name not in workload.choices:
+                continue
+            words = workload.choices[name]
+            text = str(word).lower() if isinstance(word, bool) else str(word)
+            if text not in words:
+                raise FileError(
+                    f"{name}={shorten(word)}: must be one of {', '.join(words)}."
+                    f"{did_you_mean(text, list(words))}"
+                )
+            values[name] = words[text]
+        if not values:
+            return workload
+        return attrs.evolve(workload, content=attrs.evolve(workload.content, **values))
 
     def parameters_at(self, workload: Workload, p: int, d: int) -> dict[str, Value]:
         """Return the workload's overridden parameters; formulas see p, d and the defaults."""
@@ -142,12 +176,16 @@ class Settings:
         """Return what a row says was set: values at the query, and options of its family."""
         values = self.machine_values(query.p, query.d)
         options = self._family_options(solver) if self.options else {}
-        return {**query.parameters, **values, **options}
+        return {**query.parameters, **self._choices_of(query), **values, **options}
 
     def as_stated(self, query: Query, solver: str) -> dict[str, Any]:
         """Return what was set, as it was given, where there is no value of it at the query."""
         parameters = {k: v for k, v in self.parameters.items() if k in query.workload.parameters}
-        return {**parameters, **self.machine, **self._family_options(solver)}
+        choices = self._choices_of(query)
+        return {**parameters, **choices, **self.machine, **self._family_options(solver)}
+
+    def _choices_of(self, query: Query) -> dict[str, Any]:
+        return {k: v for k, v in self.choices.items() if k in query.workload.choices}
 
     def _family_options(self, solver: str) -> dict[str, Any]:
         family = solver.partition(".")[0]

@@ -64,6 +64,8 @@ class Workload:
     kind: str
     content: Any = attrs.field(hash=False)
     parameters: Mapping[str, Value] = attrs.field(factory=dict, hash=False)
+    #: fields of the content that a setting chooses, each with its values by the words for them
+    choices: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict, hash=False, repr=False)
     summary: str = ""
     source: str = ""
     sources: Mapping[str, str] = attrs.field(factory=dict, hash=False, repr=False)

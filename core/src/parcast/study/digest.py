@@ -34,7 +34,7 @@ def digest_of_scenario(scenario: Scenario) -> bytes:
         (workload.name, workload.kind, workload.parameters, workload.processes),
         (_without_texts(workload.data), workload.content),
         (machine.name, machine.parts, _without_texts(machine.data)),
-        (settings.parameters, settings.machine, settings.options),
+        (settings.parameters, settings.machine, settings.options, settings.choices),
         (scenario.mapping, scenario.seed),
     )
 

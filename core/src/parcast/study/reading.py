@@ -130,7 +130,8 @@ class _Reading:
         errors: dict[str, ParcastError | None] = {}
         for scenario in scenarios:
             p, d = scenario.processes(plan.p)[0], scenario.disks(plan.d, 1)[0]
-            for kind in (scenario.settings.parameters, scenario.settings.machine):
+            chosen = scenario.settings
+            for kind in (chosen.parameters, chosen.machine, chosen.choices):
                 for name, value in kind.items():
                     alone = attrs.evolve(scenario, settings=plan.kinds.only(name, value))
                     (question,) = alone.questions(self.registry, p, d, [plan.solver])

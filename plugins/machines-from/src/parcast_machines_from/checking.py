@@ -208,7 +208,7 @@ def _predict(
     """Return a row for each value of a series, and what to say of them."""
     processes = _processes(series, machine)
     program = PROGRAMS[series.benchmark]
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = {"steps": 1} if _is_mean(series) else {}
     if series.window is not None and "window" in program.name:
         settings["window"] = series.window
     sizes = [_amount(series, value, processes or 1) for value in series.values]
@@ -272,8 +272,17 @@ def _compared(series: Series, value: Value, row: Row) -> Compared | None:
     return item.widened(_OF_MEDIAN * spread_of(value) / math.sqrt(value.repeats))
 
 
+def _is_mean(series: Series) -> bool:
+    """Tell whether times are the mean of all processes, each call after a barrier, as OSU does."""
+    timed = series.benchmark in _COLLECTIVES and series.benchmark != "barrier"
+    return timed and series.tool.startswith("OSU")
+
+
 def _turn(series: Series, value: Value, row: Row, program: Program) -> Any:
     """Return what makes a value as measured of the program's time."""
+    if _is_mean(series):
+        part = row.details["mean_end"] / row.time
+        return lambda time: time * part
     if series.quantity == "s":
         return lambda time: time / program.divisor
     if series.benchmark.startswith("triad"):

@@ -134,16 +134,18 @@ def check(
 
 @machine.command()
 def grow(
+    context: typer.Context,
     files: Files,
     *,
     nodes: Annotated[int, typer.Option(help="More nodes than were measured.")],
     system: System = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Predict measured benchmarks at more nodes, by how those of public clouds grow."""
+    """Predict measured benchmarks at more nodes, by messages or by how public clusters grow."""
     from parcast_machines_from.growing import grown
 
-    values, notes = grown(_read(files, None, system), nodes)
+    registry: Registry = context.obj
+    values, notes = grown(registry, _read(files, None, system), nodes)
     if json:
         import attrs
 

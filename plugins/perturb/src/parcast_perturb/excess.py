@@ -14,6 +14,9 @@ from parcast_traces.gaps import first_events, gaps_of
 from parcast_traces.trace.calls import ALL, EXSCAN, NONBLOCKING
 from parcast_traces.trace.columns import KIND, OUT, SITE, Floats, Ints, Trace
 
+#: Values of a level, and how far levels are apart in standard deviations within them.
+_FEWEST, _APART = 3, 6.0
+
 
 def excess_of(trace: Trace, *, others: bool = True) -> Floats:
     """Return how much longer each gap is than the median of the other ranks' like it.
@@ -72,6 +75,30 @@ def beyond_noise(trace: Trace, excess: Floats, rank: int) -> float | None:
     noise = float(np.sqrt(others.var(axis=0, ddof=1).mean() * len(table)))
     total = float(table[:, rank].sum())
     return total / noise if noise > 1e-12 * abs(total) else np.inf
+
+
+def delayed(excess: Floats) -> Ints:
+    """Return which excesses are of delays: the higher of two levels, nothing if there are none.
+
+    Both levels are those with the least variance within (Otsu), and further apart than chance
+    makes those of one: six standard deviations, where those of a normal law are 2.6 apart, and
+    of an exponential one 3 to 5.
+    """
+    order = np.argsort(excess, kind="stable")
+    ordered = excess[order]
+    count = len(ordered)
+    if count < 2 * _FEWEST:
+        return np.zeros(0, np.int64)
+    low = np.arange(1, count)  # how many the lower level has
+    sums = np.cumsum(ordered)[:-1]
+    apart = (sums[-1] + ordered[-1] - sums) / (count - low) - sums / low
+    split = int(np.argmax(low * (count - low) * apart**2)) + 1
+    lower, higher = ordered[:split], ordered[split:]
+    if min(len(lower), len(higher)) < _FEWEST:
+        return np.zeros(0, np.int64)
+    within = np.sqrt((lower.var() * len(lower) + higher.var() * len(higher)) / count)
+    rows: Ints = order[split:] if apart[split - 1] > _APART * within else order[:0]
+    return rows
 
 
 def _pairs(trace: Trace) -> Ints:

@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from parcast.errors import UnsupportedError
-from parcast_perturb.excess import beyond_noise, excess_of
+from parcast_perturb.excess import beyond_noise, delayed, excess_of
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.span import makespans
@@ -23,6 +23,16 @@ from parcast_traces.trace.columns import Floats, Trace
 
 #: How many ranks are examined alone: those that compute longest beyond the median.
 MOST = 8
+
+
+@attrs.frozen(kw_only=True)
+class Delays:
+    """Stretches of computation of one rank that take longer than its others, in ticks."""
+
+    count: int
+    of: int  #: its stretches that are compared
+    longer: float  #: the median of them, beyond the median of its others
+    without: float  #: the makespan if they took what its others take
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -35,6 +45,7 @@ class Slowness:
     excess: Floats = attrs.field(repr=False)  #: how much longer each rank computes, or less
     beyond: float | None = None
     """The excess of the slowest in standard deviations of the others' noise, where rounds tell."""
+    delays: Delays | None = None  #: of the slowest, where its stretches are of two levels
 
     @property
     def slowdown(self) -> float:
@@ -68,10 +79,22 @@ def slowness(trace: Trace, recorded: Recorded, policy: str) -> Slowness:
     other = np.flatnonzero(excess)
     slowest = [int(rank) for rank in np.argsort(-longer, kind="stable")[:MOST] if longer[rank] > 0]
     uneven = excess_of(trace, others=False)
+
+    def delays_of(rank: int) -> Delays | None:
+        rows = other[ranks[other] == rank]
+        late = delayed(excess[rows])
+        if not late.size:
+            return None
+        beyond = excess - np.median(np.delete(excess[rows], late))
+        longer = float(np.median(beyond[rows[late]]))
+        without = makespan(beyond, rows[late])
+        return Delays(count=len(late), of=len(rows), longer=longer, without=without)
+
     return Slowness(
         before=float(makespans(trace)[0]),
         even=makespan(uneven, np.flatnonzero(uneven)),
         without={rank: makespan(excess, other[ranks[other] == rank]) for rank in slowest},
         excess=longer,
         beyond=beyond_noise(trace, excess, slowest[0]) if slowest else None,
+        delays=delays_of(slowest[0]) if slowest else None,
     )

@@ -94,6 +94,8 @@ def _compared(traced: TracedRun) -> tuple[Trace, Recorded, str, tuple[str, ...]]
 
 
 def _object(trace: Trace, cost: Slowness, policy: str, notes: tuple[str, ...]) -> dict[str, object]:
+    import attrs
+
     return {
         "schema": 1,
         "trace": trace.where,
@@ -104,6 +106,7 @@ def _object(trace: Trace, cost: Slowness, policy: str, notes: tuple[str, ...]) -
         "slowdown": cost.slowdown,
         "without": {str(rank): time for rank, time in cost.without.items()},
         "excess": cost.excess.tolist(),
+        "delays": None if cost.delays is None else attrs.asdict(cost.delays),
         "beyond_noise": None if cost.beyond in (None, float("inf")) else cost.beyond,
         "notes": list(notes),
     }
@@ -120,6 +123,7 @@ def _lines(trace: Trace, slowness: Slowness, policy: str) -> list[str]:
     rows = [
         f"{trace.where}: {before}; with all ranks like the median one {even}, so {cost}",
         _verdict(trace, slowness),
+        *_delays(trace, slowness),
         f"{'rank':>6}{'computes longer':>18}{'run without that':>18}{'it costs':>10}",
     ]
     for rank, without in slowness.without.items():
@@ -130,6 +134,19 @@ def _lines(trace: Trace, slowness: Slowness, policy: str) -> list[str]:
     if slower > len(slowness.without):
         rows.append(f"   (the {len(slowness.without)} slowest of {slower} ranks above the median)")
     return rows
+
+
+def _delays(trace: Trace, slowness: Slowness) -> list[str]:
+    """Return what single delays of the slowest cost, if it has any."""
+    from parcast_perturb.report import in_words
+
+    delays, rank = slowness.delays, next(iter(slowness.without))
+    if delays is None:
+        return []
+    cost = in_words(trace, slowness.before - delays.without)
+    longer = in_words(trace, delays.longer)
+    what = f"{delays.count} of {delays.of} stretches of rank {rank}"
+    return [f"{what} take {longer} longer than its others: these delays cost {cost}"]
 
 
 def _verdict(trace: Trace, slowness: Slowness) -> str:

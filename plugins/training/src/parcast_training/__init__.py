@@ -22,7 +22,7 @@ _JOBS = (
         ".toml",
         "files:read_job",
         "A step of training, or a configuration of torchtitan.",
-        r'(?m)^kind\s*=\s*"training"|^flavor\s*=',
+        r"""(?m)^kind\s*=\s*["']training["']|^flavor\s*=""",
     ),
     (
         ".yaml",

@@ -145,7 +145,10 @@ def _program(query: Query, options: Options) -> Prediction:
         finished = run(query, options.polling, progress)
     parts = sum(finished.parts, Parts()) * (1 / part.size)
     notes: list[str] = []
-    details: dict[str, Any] = {"operations": operations}
+    details: dict[str, Any] = {
+        "operations": operations,
+        "mean_end": float(sum(finished.ends) / len(finished.ends)),
+    }
     if part.copies > 1:
         details["simulated"] = {"ranks": part.size, "each for": part.copies}
     if used := utilization(query, max(finished.ends)):

@@ -25,6 +25,7 @@ _PER_NODE = {
     "srun": r"--ntasks-per-node[= ](\d+)\b",
     "flux run": r"--tasks-per-node[= ](\d+)\b",
     "aprun": r"-N[= ]?(\d+)\b",
+    "mpirun": r"(?:--?ppn|--?npernode|-perhost|--map-by ppr:|-N)[= ]?(\d+)\b",
     "": r"(?:--?ppn|--?npernode|-perhost|--map-by ppr:)[= ]?(\d+)\b",
 }
 

@@ -8,13 +8,14 @@ from typing import Any
 
 from parcast_machines_from.records import Lines, Reading, Series, Value, number
 
-_IOR = re.compile(r"^\s*IOR-(\d[\w.]*)\s*:")
+_IOR = re.compile(r"^\s*IOR-(\d[\w.+-]*)\s*:")
 _BEST = re.compile(r"^\s*Max (Write|Read):\s+([\d.]+) MiB/sec")
+_ALL = re.compile(r"^\s*(write|read)((?:\s+\S+){20,})\s*$")  # a row of the summary of all tests
 _TASKS = re.compile(r"^\s*tasks\s*:\s*(\d+)")
 _NODES = re.compile(r"^\s*nodes\s*:\s*(\d+)")
-_MDTEST = re.compile(r"^\s*mdtest-([\w.]+) was launched with (\d+) total task\(s\) on (\d+) node")
+_MDTEST = re.compile(r"^\s*mdtest-([\w.+-]+) was launched with (\d+) total task\(s\) on (\d+) node")
 _SUMMARY = re.compile(r"^\s*SUMMARY rate\b.*\(of (\d+) iterations?\)")
-_OPERATION = re.compile(r"^\s*((?:File|Directory|Tree) \w+)\s*:\s+(\S.*)$")
+_OPERATION = re.compile(r"^\s*((?:File|Directory|Tree) \w+)(?:\s*:)?\s+([\d.].*)$")
 _SHARED = re.compile(r"^\s*access\s*:\s*single-shared-file")
 
 
@@ -30,26 +31,36 @@ def read(lines: Lines) -> Reading:
     """
     if any('"fio version"' in text for text in lines.lines[:40]):
         return _fio(lines)
-    version = next((match[1] for text in lines.lines if (match := _IOR.match(text))), None)
-    if version is None:
-        return _mdtest(lines)
+    return _ior(lines) + _mdtest(lines)
+
+
+def _ior(lines: Lines) -> Reading:
+    """Return the largest rates of each run, from its own lines or its summary of all tests."""
+    series: list[Series] = []
+    version, operations = "", set[str]()
     tasks = nodes = None
     shared = ""
-    series: list[Series] = []
     for line, text in enumerate(lines.lines, 1):
+        if match := _IOR.match(text):
+            version, operations = match[1], set()
+            tasks, nodes, shared = None, None, ""
+        if not version:
+            continue
         if match := _TASKS.match(text):
             tasks = int(match[1])
         if match := _NODES.match(text):
             nodes = int(match[1])
         if _SHARED.match(text):
             shared = "-shared"
-        if (match := _BEST.match(text)) and not lines.is_cut(line):
-            rate = number(lines, line, match[2], "the rate") * 2**20
-            if rate > 0:
-                name = match[1].lower() + shared
-                values = (Value(0.0, rate, line),)
-                tool = f"IOR {version}"
-                series.append(Series(name, "B/s", values, lines.path, tool, tasks, nodes))
+        match = _BEST.match(text) or _ALL.match(text)
+        if match is None or lines.is_cut(line) or match[1].lower() in operations:
+            continue
+        rate = number(lines, line, match[2].split()[0], "the rate") * 2**20
+        if rate > 0:
+            operations.add(match[1].lower())
+            values = (Value(0.0, rate, line),)
+            name, tool = match[1].lower() + shared, f"IOR {version}"
+            series.append(Series(name, "B/s", values, lines.path, tool, tasks, nodes))
     return Reading(tuple(series))
 
 

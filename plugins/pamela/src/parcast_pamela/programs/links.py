@@ -29,6 +29,17 @@ def link_seconds(matched: Matched, costs: Costs) -> dict[str, float]:
     return _shared(sources, targets, columns.amount[messages], costs)
 
 
+def longest_sending(matched: Matched, costs: Costs) -> float:
+    """Return the seconds that all messages of a process take one by one, of whom they take most."""
+    columns = matched.columns
+    messages = np.flatnonzero(columns.among(SENDS))
+    if not messages.size:
+        return 0.0
+    sources, targets = columns.rank_of(messages), columns.dst[messages]
+    seconds = costs.transfer(sources, targets, columns.amount[messages])
+    return float(np.bincount(sources, np.broadcast_to(seconds, len(sources))).max())
+
+
 def fullest(
     sources: NDArray[Any], targets: NDArray[Any], sizes: NDArray[Any], costs: Costs
 ) -> tuple[str, float]:

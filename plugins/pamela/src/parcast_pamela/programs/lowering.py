@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -22,7 +23,7 @@ from parcast_pamela.bindings import bind
 from parcast_pamela.compilation.compiler import compile_model
 from parcast_pamela.programs import formulas, recorded, steps
 from parcast_pamela.programs.charges import Charges, says_more
-from parcast_pamela.programs.links import link_seconds
+from parcast_pamela.programs.links import link_seconds, longest_sending
 from parcast_pamela.workload import PROCESSES, Content
 from parcast_pamela_compiler.spelling import without_word
 
@@ -52,6 +53,12 @@ class _Model:
     reason: str  #: why it has numbers; empty where it has formulas
     waits: bool = False  #: whether the numbers are a critical path, waits for messages in it
 
+
+#: Messages that take less than this beside all else may be left out of formulas.
+_SMALL = 0.05
+
+#: In the names of what the machine charges for messages.
+_OF_MESSAGES = re.compile("startup|per_byte|overhead")
 
 #: Seconds for an operation, in numbers: on one core of a server of 2023.
 _OPERATION = 4e-7
@@ -176,9 +183,13 @@ def _in_formulas(
         if not says_more(costs):
             raise
         return _Model("", {}, _reason(workload, error))
+    if not slowest and says_more(costs) and not any(map(_OF_MESSAGES.search, values)):
+        sending = longest_sending(matched, costs)
+        if sending > _SMALL * _seconds(text, values, query.p):
+            return _Model("", {}, "they leave out all messages")
     links = {} if slowest else link_seconds(matched, costs)
     link = next(iter(links), None)
-    if link is None or _carried(text, values, query.p) >= links[link] * (1 - 1e-9):
+    if link is None or _seconds(text, values, query.p, carried=True) >= links[link] * (1 - 1e-9):
         return _Model(text, values, "")
     return _Model("", {}, f"they leave out some of what {link} carries")
 
@@ -195,12 +206,15 @@ def _reason(workload: Workload, error: UnsupportedError) -> str:
     return str(error).removeprefix(f"{workload.name}: ").partition(";")[0]
 
 
-def _carried(text: str, values: Mapping[str, int | float], p: int) -> float:
-    """Return how long the fullest resource of a model is busy, 0 where that is not to be found."""
+def _seconds(
+    text: str, values: Mapping[str, int | float], p: int, *, carried: bool = False
+) -> float:
+    """Return the bound of a model, or how long its fullest resource is busy; 0 if not found."""
     linked = Content(text, "", "", "").model()
     try:
         bound = bind(linked, {PROCESSES: p, **values})
-        return float(compile_model(linked).values_at(bound).contention)
+        at = compile_model(linked).values_at(bound)
+        return float(at.contention if carried else at.bound)
     except ParcastError:  # a formula too large, or one of too many steps
         return 0.0
 

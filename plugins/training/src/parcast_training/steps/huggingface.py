@@ -13,6 +13,7 @@ _MODEL = {
     "n_layer": "layers",
     "num_hidden_layers": "layers",
     "n_embd": "hidden",
+    "n_embed": "hidden",
     "hidden_size": "hidden",
     "n_head": "heads",
     "num_attention_heads": "heads",
@@ -24,11 +25,20 @@ _MODEL = {
     "intermediate_size": "ffn",
     "vocab_size": "vocabulary",
     "n_positions": "sequence",
+    "seq_length": "sequence",
     "max_position_embeddings": "sequence",
     "num_local_experts": "experts",
     "num_experts": "experts",
     "n_routed_experts": "experts",
     "num_experts_per_tok": "active",
+}
+
+#: What a job needs, in words.
+_WORDS = {
+    "layers": "layers",
+    "hidden": "numbers of a token",
+    "heads": "heads of attention",
+    "sequence": "tokens of a sample",
 }
 
 #: Architectures that predict the next token, by how their names end.
@@ -76,9 +86,12 @@ def model_of(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """
     _check_alike(config, path)
     model = {_MODEL[key]: config[key] for key in _MODEL if config.get(key)}
-    for key in ("layers", "hidden", "heads", "sequence"):
+    for key, words in _WORDS.items():
         if key not in model:
-            raise FileError(f"{path}: no number of {key}; write a table of kind 'training' instead")
+            names = " or ".join(name for name, of in _MODEL.items() if of == key)
+            raise FileError(
+                f"{path}: the {words} are missing; add {names}, or write a table of kind 'training'"
+            )
     if model.get("experts", 1) > 1 and "active" not in model:
         raise FileError(f"{path}: experts, and no num_experts_per_tok; state how many a token has")
     if model.get("experts", 1) > 1 and config.get("moe_intermediate_size"):
@@ -101,6 +114,11 @@ def _check_alike(config: Mapping[str, Any], path: Path) -> None:
     if reason := _unlike(config):
         raise FileError(f"{path}: {reason}, and a training step is of a decoder whose layers are "
                         "alike; write a table of kind 'training' for what comes near")  # fmt: skip
+    window = config.get("sliding_window") if config.get("use_sliding_window", True) else None
+    if window and window < (config.get("max_position_embeddings") or 0):
+        raise FileError(f"{path}: sliding_window = {window}: a token sees so many others, and a "
+                        "training step counts all of a sample; take it out where sequences are no "
+                        "longer")  # fmt: skip
 
 
 def _unlike(config: Mapping[str, Any]) -> str:
@@ -116,9 +134,6 @@ def _unlike(config: Mapping[str, Any]) -> str:
     kinds = {str(kind) for kind in config.get("layer_types") or ()}
     if unlike := kinds - {"full_attention", "attention"}:
         return f"layer_types: attention is {', '.join(sorted(unlike))} in some layers"
-    window = config.get("sliding_window") if config.get("use_sliding_window", True) else None
-    if window and window < (config.get("max_position_embeddings") or 0):
-        return f"sliding_window: a token sees {window}; leave it out for no longer sequences"
     if (config.get("decoder_sparse_step") or 1) > 1:
         return "decoder_sparse_step: some of its layers have no experts"
     return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import attrs
 
@@ -160,10 +160,21 @@ def parameters_of(job: Job) -> dict[str, Any]:
     return {name: v for name, v in values.items() if isinstance(v, int) and not isinstance(v, bool)}
 
 
+def choices_of() -> dict[str, dict[str, Any]]:
+    """Return the words that ``--set`` takes for what is no number, each with its value."""
+    choices: dict[str, dict[str, Any]] = {}
+    for field in attrs.fields(attrs.resolve_types(Job)):
+        if field.type is bool:
+            choices[field.name] = {"true": True, "false": False}
+        elif get_origin(field.type) is Literal:
+            choices[field.name] = {word: word for word in get_args(field.type)}
+    return choices
+
+
 def with_parameters(workload: Workload) -> Workload:
-    """Return a workload whose job's whole numbers are parameters."""
-    parameters = parameters_of(workload.content)
-    return attrs.evolve(workload, parameters={**parameters, **workload.parameters})
+    """Return a workload whose job's whole numbers are parameters, and what else it may choose."""
+    parameters = {**parameters_of(workload.content), **workload.parameters}
+    return attrs.evolve(workload, parameters=parameters, choices=choices_of())
 
 
 def job_at(query: Query) -> Job:

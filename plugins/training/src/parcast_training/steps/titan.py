@@ -18,6 +18,12 @@ _LLAMA = {
     "405B": (126, 16384, 128, 8, 53248),
 }
 
+#: Tables that have degrees, the later one's count: versions of 2024 have them with the training.
+_TABLES = ("training", "experimental", "parallelism")
+
+#: Pieces of a stage where a schedule of several says nothing else.
+_PIECES = 2
+
 #: What names a degree.
 _DEGREES = {
     "tensor_parallel_degree": "tp",
@@ -38,7 +44,7 @@ def titan_job(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
         If the model is none whose numbers are known, or a value is none that is read.
     """
     model, training = config["model"], config.get("training", {})
-    degrees = config.get("parallelism", {})
+    degrees = {key: value for name in _TABLES for key, value in config.get(name, {}).items()}
     name, flavor = str(model.get("name")), str(model["flavor"])
     if name != "llama3" or flavor not in _LLAMA:
         raise FileError(
@@ -56,17 +62,46 @@ def titan_job(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
         "kind": "training", "name": path.stem, "layers": layers, "hidden": hidden, "heads": heads,
         "kv_heads": kv_heads, "ffn": ffn, "gated": True, "vocabulary": 128256,
         "tied": flavor in {"1B", "3B"}, "sequence": training.get("seq_len", 2048),
-        "precision": "fp8" if "float8" in str(model.get("converters", "")) else "bf16",
+        "precision": "fp8" if _is_narrow(config) else "bf16",
         "global_batch": batch, "micro_batch": micro,
         **{key: _degree(degrees, degree, path) for degree, key in _DEGREES.items()},
+        **_schedule(degrees, layers, path),
         "sp": 1 if tp > 1 else 0, "zero": 3, "recompute": mode, "overlap_parameters": True,
     }  # fmt: skip
+
+
+def _is_narrow(config: Mapping[str, Any]) -> bool:
+    """Return whether matrix products are in 8 bits, in versions of today and of 2024."""
+    converters = str(config["model"].get("converters", ""))
+    return "float8" in converters or bool(config.get("float8", {}).get("enable_float8_linear"))
+
+
+def _schedule(degrees: Mapping[str, Any], layers: int, path: Path) -> dict[str, Any]:
+    """Return the order of passes, and the pieces of a stage.
+
+    Raises
+    ------
+    FileError
+        If it is an order that a job has not.
+    """
+    pp = _degree(degrees, "pipeline_parallel_degree", path)
+    name = str(degrees.get("pipeline_parallel_schedule", "1F1B"))
+    if pp == 1 or name.lower() == "1f1b":
+        return {}
+    if name.lower() != "interleaved1f1b" or degrees.get("pipeline_parallel_schedule_csv"):
+        raise FileError(
+            f"{path}: pipeline_parallel_schedule = {name!r}: 1F1B and Interleaved1F1B are read; "
+            "write a table of kind 'training' for what comes near"
+        )
+    each = degrees.get("pipeline_parallel_layers_per_stage")
+    pieces = -(-layers // (pp * each)) if isinstance(each, int) and each > 0 else _PIECES
+    return {"schedule": "interleaved", "interleave": pieces}
 
 
 def _degree(degrees: Mapping[str, Any], name: str, path: Path) -> int:
     value = degrees.get(name, 1)
     if not isinstance(value, int) or value < 1:
-        raise FileError(f"{path}: parallelism.{name} = {value}: write a whole number, 1 or more")
+        raise FileError(f"{path}: {name} = {value}: write a whole number, 1 or more")
     return value
 
 
@@ -79,6 +114,8 @@ def _batches(training: Mapping[str, Any], degrees: Mapping[str, Any]) -> tuple[i
     micro = training.get("local_batch_size", training.get("batch_size", 8))
     batch = training.get("global_batch_size", -1)
     pieces = degrees.get("pipeline_parallel_microbatch_size")
+    if count := degrees.get("pipeline_parallel_microbatches"):  # as of 2024
+        pieces = max(1, micro // count)
     if batch < 1:
         split = degrees.get("data_parallel_shard_degree", -1)
         copies = degrees.get("data_parallel_replicate_degree", 1)
