@@ -129,7 +129,8 @@ def test_profiles_of_several_runs_are_times(tmp_path):
     assert read_recorded(Registry(), ["stencil2d", "btio"]) is None
     trace = tmp_path / "a.tit"
     trace.write_text("0 init\n0 compute 10\n0 finalize\n")
-    assert read_recorded(Registry(), [str(trace), str(trace)]) is None  # it has no steps
+    with pytest.raises(FileError, match="no times in seconds, only work and messages"):
+        read_recorded(Registry(), [str(trace), str(trace)])
     with pytest.raises(FileError, match="btio is no profile"):
         read_recorded(Registry(), [files[0], "btio"])
 

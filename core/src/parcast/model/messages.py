@@ -122,11 +122,11 @@ class Wiring:
         links, weights = self.loads(sources, targets)
         seconds, of_links = np.zeros(len(links)), 1 / self.capacity
         for column, weight in zip(links.T, weights, strict=True):
-            taken = weight
+            load = weight
             if self.acknowledgements:  # a link that both ways share carries both
                 both = ((links == column[:, None]) * weights).sum(axis=1)
-                taken = np.where(self.shared[column], both, weight)
-            seconds = np.maximum(seconds, np.where(column == NO_LINK, 0, taken * of_links[column]))
+                load = np.where(self.shared[column], both, weight)
+            seconds = np.maximum(seconds, np.where(column == NO_LINK, 0, load * of_links[column]))
         return seconds
 
     def name(self, link: int) -> str:

@@ -38,13 +38,13 @@ class Flows:
 
     def links(self, source: int, target: int) -> dict[int, Any]:
         """Return what a message takes of each link that messages share, for each of its bytes."""
-        taken: dict[int, Any] = {}
+        loads: dict[int, Any] = {}
         if self._wiring is not None:
             links, weights = self._wiring.loads(np.array([source]), np.array([target]))
             for link, weight in zip(links[0].tolist(), weights.tolist(), strict=True):
                 if link != NO_LINK and self._shared[link]:
-                    taken[link] = taken.get(link, 0) + weight
-        return taken
+                    loads[link] = loads.get(link, 0) + weight
+        return loads
 
     def begin(self, flow: Flow, at: Any) -> None:
         """Let a flow begin at a time that has not passed."""
@@ -109,11 +109,11 @@ def max_min(
     left = dict(capacity)
     growing = set(range(len(flows)))
     while growing:
-        taken = dict.fromkeys(left, 0)
+        loads = dict.fromkeys(left, 0)
         for index in growing:
             for link, weight in flows[index][0].items():
-                taken[link] += weight
-        levels = {link: left[link] / taken[link] for link in left if taken[link]}
+                loads[link] += weight
+        levels = {link: left[link] / loads[link] for link in left if loads[link]}
         limits = [flows[index][1] for index in growing if flows[index][1] is not None]
         level = min([*levels.values(), *limits])
         full = {link for link, share in levels.items() if share == level}
