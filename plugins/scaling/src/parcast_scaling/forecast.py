@@ -233,18 +233,30 @@ def _binds(drawn: Curves, place: NDArray[np.int64]) -> tuple[str, float]:
 
 def _remarks(observed: Observed, misfit: float, curve: Curves) -> tuple[str, ...]:
     remarks = []
-    far = curve.p > observed.p.max()
-    if far.any():
-        spread = np.diff(np.quantile(curve.logs[:, far], [0.05, 0.95], axis=0), axis=0)[0]
-        if spread.max() > math.log(3):
-            p = curve.p[far][int(np.argmax(spread > math.log(3)))]
-            remarks.append(
-                f"nothing measured rules out a time that is far from the median at p={p:g}: the "
-                "90 % band is wider than threefold there"
-            )
+    if (curve.p > observed.p.max()).any():
+        remarks.append(_surprise(float(observed.p.max()), curve))
     if misfit > 0.15:
         remarks.append(
             f"no sum of terms follows the times better than about {100 * misfit:.0f} %: sizes "
             "differ in more than p, or the machine was busy"
         )
     return tuple(remarks)
+
+
+def _surprise(largest: float, curve: Curves) -> str:
+    """Return what no measured size rules out: a wide band, or else a time that is twice as long."""
+    far = curve.p > largest
+    spread = np.diff(np.quantile(curve.seen[:, far], [0.05, 0.95], axis=0), axis=0)[0]
+    if spread.max() > math.log(3):
+        p = curve.p[far][int(np.argmax(spread > math.log(3)))]
+        return (
+            f"nothing measured rules out a time that is far from the median at p={p:g}: the "
+            "90 % band is wider than threefold there"
+        )
+    farthest = curve.seen[:, curve.p.argmax()]
+    chance = (farthest > np.median(farthest) + math.log(2)).mean()
+    stated = f"{100 * chance:.1f} %" if chance > 5e-4 else "under 0.1 %"
+    return (
+        f"nothing measured rules out a sudden rise beyond p={largest:g}: the band gives twice the "
+        f"median or more at p={curve.p.max():g} a chance of {stated}"
+    )
