@@ -73,7 +73,8 @@ def _cost_the_same(block: Block, unrolled: Unrolled, costs: Costs, copies: int) 
     if block.op == "compute":
         return _repeats(costs.compute(ranks, work["flops"], work["bytes"]), ranks, copies)
     crossing = (costs.latency, costs.transfer_per_byte, costs.on_wire)
-    columns = (cost(ranks, work["dst"], work["bytes"]) for cost in crossing)
+    columns = [cost(ranks, work["dst"], work["bytes"]) for cost in crossing]
+    columns.append(costs.share(ranks, work["dst"]))
     return all(_repeats(column, ranks, copies) for column in columns)
 
 
