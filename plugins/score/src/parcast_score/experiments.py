@@ -122,26 +122,26 @@ def given_others(registry: Registry, score: Score) -> list[str]:
         return []
     again: dict[Point, Answer] = {}
     for half in (set(names[::2]), set(names[1::2])):
-        given = tuple(item for item in dataset.blind if item.point.series not in half)
-        asked = tuple(item for item in dataset.blind if item.point.series in half)
-        seeing = attrs.evolve(dataset, calibrating=(*dataset.calibrating, *given), blind=asked)
+        revealed = tuple(item for item in dataset.blind if item.point.series not in half)
+        hidden = tuple(item for item in dataset.blind if item.point.series in half)
+        seeing = attrs.evolve(dataset, calibrating=(*dataset.calibrating, *revealed), blind=hidden)
         answers = ask(registry, seeing, score.predictor).answers
         again |= {answer.measured.point: answer for answer in answers if answer.blind}
     answers = tuple(again.get(answer.measured.point, answer) for answer in score.answers)
     seen = attrs.evolve(score, answers=answers)
-    shown = "given the blind points of the other half of the series, too,"
+    condition = "given the blind points of the other half of the series, too,"
     if gain := better(score, seen):
-        return [f"what is missing is how other series go on: {shown} {gain}"]
+        return [f"what is missing is how other series go on: {condition} {gain}"]
     if (gain := compared(score, seen)) and gain.is_worth:
         unsure = "what is missing may be how other series go on, which chance does not rule out"
-        return [f"{unsure}: {shown} {gain}"]
+        return [f"{unsure}: {condition} {gain}"]
     sizes: dict[str, set[float]] = {name: set() for name in names}
     for item in dataset.calibrating:
         sizes.get(item.point.series, set()).add(item.point.size)
-    single = sum(len(known) < 2 for known in sizes.values())
+    single = sum(len(several) < 2 for several in sizes.values())
     ends = f"the median is {100 * (seen.blind.median or 0):.3g} %"
-    known = f"{single} of {len(names)} series calibrate with one size"
-    return [f"to know how other series go on does not help: {shown} {ends}; {known}"]
+    count = f"{single} of {len(names)} series calibrate with one size"
+    return [f"to know how other series go on does not help: {condition} {ends}; {count}"]
 
 
 def without(registry: Registry) -> Callable[[Score], list[str]]:
