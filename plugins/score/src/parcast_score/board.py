@@ -128,9 +128,9 @@ def score(registry: Registry, dataset: Dataset, name: str, spec: str = "") -> Sc
     answered = _predictions(_predict(registry, name), question)
     spent = _cpu_seconds() - begin
     measured = (*dataset.calibrating, *dataset.blind)
-    known = len(measured) if dataset.seen_by(name) else len(dataset.calibrating)
+    visible = len(measured) if dataset.seen_by(name) else len(dataset.calibrating)
     answers = tuple(
-        Answer(item, prediction, blind=index >= known)
+        Answer(item, prediction, blind=index >= visible)
         for index, (item, prediction) in enumerate(zip(measured, answered, strict=True))
     )
     return Score(

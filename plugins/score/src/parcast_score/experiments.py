@@ -105,10 +105,10 @@ def given_all(registry: Registry, score: Score) -> list[str]:
         if first.blind and first.log_error is not None and again.log_error is not None
     ]
     after = median_of(logs)
-    median = f"given the blind points, too, its median at them is {100 * after:.3g} %"
+    shown = f"given the blind points, too, its median at them is {100 * after:.3g} %"
     if after <= LIMIT:
-        return [f"what is missing is in the data, as its form fits: {median}"]
-    return [f"what is missing is in its form, which does not fit all points: {median}"]
+        return [f"what is missing is in the data, as its form fits: {shown}"]
+    return [f"what is missing is in its form, which does not fit all points: {shown}"]
 
 
 def given_others(registry: Registry, score: Score) -> list[str]:
@@ -122,26 +122,26 @@ def given_others(registry: Registry, score: Score) -> list[str]:
         return []
     again: dict[Point, Answer] = {}
     for half in (set(names[::2]), set(names[1::2])):
-        others = tuple(item for item in dataset.blind if item.point.series not in half)
-        unseen = tuple(item for item in dataset.blind if item.point.series in half)
-        seeing = attrs.evolve(dataset, calibrating=(*dataset.calibrating, *others), blind=unseen)
+        revealed = tuple(item for item in dataset.blind if item.point.series not in half)
+        hidden = tuple(item for item in dataset.blind if item.point.series in half)
+        seeing = attrs.evolve(dataset, calibrating=(*dataset.calibrating, *revealed), blind=hidden)
         answers = ask(registry, seeing, score.predictor).answers
         again |= {answer.measured.point: answer for answer in answers if answer.blind}
     answers = tuple(again.get(answer.measured.point, answer) for answer in score.answers)
     seen = attrs.evolve(score, answers=answers)
-    premise = "given the blind points of the other half of the series, too,"
+    condition = "given the blind points of the other half of the series, too,"
     if gain := better(score, seen):
-        return [f"what is missing is how other series go on: {premise} {gain}"]
+        return [f"what is missing is how other series go on: {condition} {gain}"]
     if (gain := compared(score, seen)) and gain.is_worth:
         unsure = "what is missing may be how other series go on, which chance does not rule out"
-        return [f"{unsure}: {premise} {gain}"]
+        return [f"{unsure}: {condition} {gain}"]
     sizes: dict[str, set[float]] = {name: set() for name in names}
     for item in dataset.calibrating:
         sizes.get(item.point.series, set()).add(item.point.size)
-    single = sum(len(measured) < 2 for measured in sizes.values())
+    single = sum(len(several) < 2 for several in sizes.values())
     ends = f"the median is {100 * (seen.blind.median or 0):.3g} %"
-    single_sized = f"{single} of {len(names)} series calibrate with one size"
-    return [f"to know how other series go on does not help: {premise} {ends}; {single_sized}"]
+    count = f"{single} of {len(names)} series calibrate with one size"
+    return [f"to know how other series go on does not help: {condition} {ends}; {count}"]
 
 
 def without(registry: Registry) -> Callable[[Score], list[str]]:

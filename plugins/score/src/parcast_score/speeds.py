@@ -56,8 +56,10 @@ def at_other_speeds(registry: Registry) -> Callable[[Score], list[str]]:
             return []
         _, part, factors, gain = min(gains, key=lambda item: item[0])
         spelled = " to ".join(f"{factor:g}" for factor in dict.fromkeys((factors[0], factors[-1])))
-        asked = f"were they {spelled} times as fast as stated, chosen for each series by the others"
-        return [f"what is missing is in {part}: {asked}, {gain}"]
+        change = (
+            f"were they {spelled} times as fast as stated, chosen for each series by the others"
+        )
+        return [f"what is missing is in {part}: {change}, {gain}"]
 
     return experiment
 

@@ -63,8 +63,8 @@ def refusals(scores: Sequence[Score]) -> list[str]:
     """Return a sentence for each reason why points have no answer; of blind ones, if any is."""
     sentences: dict[tuple[str, int], list[str]] = {}
     for score in scores:
-        asked = score.blind if score.blind.points else score.calibrated
-        for reason, count in asked.refused.items():
+        judged = score.blind if score.blind.points else score.calibrated
+        for reason, count in judged.refused.items():
             sentences.setdefault((reason, count), []).append(score.predictor)
     return [
         f"{', '.join(who)}: {count} not answered, {reason.removesuffix('.')}."
