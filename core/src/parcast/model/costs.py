@@ -223,7 +223,9 @@ class Costs:
         if self.weight_bytes is None:
             return np.ones(np.broadcast(src, dst).shape, np.int64)
         links, wiring = self._routes(src, dst), self.wiring()
-        of_links = wiring.latency + self.weight_bytes / wiring.capacity
+        on_links = self.weight_bytes / wiring.capacity
+        # a float's zero, of an endless link, would end the exactness of fractions
+        of_links = wiring.latency + np.where(wiring.capacity < np.inf, on_links, 0)
         passed = np.where(links == NO_LINK, 0, of_links[links]).sum(axis=1)
         startup = self._by_level(src, dst, self.local_startup, self.startup, "startup")
         seconds = startup + passed.reshape(np.broadcast(src, dst).shape)

@@ -70,5 +70,4 @@ def with_more(network: Network, seed: int, cores: int, numbers: Numbers, fair: b
         port_bandwidth=some(mega / 2, 2 * mega),
         duplex=random.choice(["full", "full", "half"]),
         acknowledgements=replies.choice([0.0, 0.0, 0.05]) if fair else 0.0,
-        weight_bytes=replies.choice([None, None, 1024.0]) if fair else None,
     )

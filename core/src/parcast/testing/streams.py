@@ -73,7 +73,9 @@ class Streams:
         elif self._wiring.nodes[source] == self._wiring.nodes[target]:
             seconds = costs.local_startup
         for link in self.route(source, target):
-            seconds += self._wiring.latency[link] + costs.weight_bytes / self._wiring.capacity[link]
+            seconds += self._wiring.latency[link]
+            if (capacity := self._wiring.capacity[link]) < np.inf:
+                seconds += costs.weight_bytes / capacity
         return 1 / seconds if seconds else 1
 
     def next_change(self) -> Any:
