@@ -220,8 +220,9 @@ class Costs:
 
     def share(self, src: Number, dst: Number) -> Number:
         """Return what messages between two ranks have of a full link, relative to others."""
+        equal = np.ones(np.broadcast(src, dst).shape, np.int64)
         if self.weight_bytes is None:
-            return np.ones(np.broadcast(src, dst).shape, np.int64)
+            return equal
         links, wiring = self._routes(src, dst), self.wiring()
         on_links = self.weight_bytes / wiring.capacity
         # a float's zero, of an endless link, would end the exactness of fractions
@@ -229,7 +230,9 @@ class Costs:
         passed = np.where(links == NO_LINK, 0, of_links[links]).sum(axis=1)
         startup = self._by_level(src, dst, self.local_startup, self.startup, "startup")
         seconds = startup + passed.reshape(np.broadcast(src, dst).shape)
-        return 1 / np.where(seconds > 0, seconds, 1)
+        if not np.any(seconds):  # one over a whole number would be a float
+            return equal
+        return np.where(seconds > 0, 1 / np.where(seconds > 0, seconds, 1), equal)
 
     def wire(self, src: Number, dst: Number, n: Number) -> Number:
         """Return the seconds from the end of sending ``n`` bytes to their arrival."""
