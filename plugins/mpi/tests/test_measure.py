@@ -31,7 +31,8 @@ from parcast_mpi.variability import Variability
 
 def samples(rank: int) -> dict[str, Any]:
     """Return what a rank of a machine of these numbers would sample."""
-    both = {"rate": [4e9, 5e9, 6e9], "memory": [6e9, 5e9, 4e9], "saturation": [3e9] * 3}
+    both = {"rate": [4e9, 5e9, 6e9], "saturation": [3e9] * 3}
+    both |= {"memory in place": [7e9, 6e9, 5e9], "memory added": [5e9, 4e9, 3e9]}
     both["noise"] = [100.0] * 99 + [50.0]
     if rank:
         return {**both, "rate alone": [], "calls": {"sending": [], "receiving": [1.5e-6] * 9}}
@@ -40,7 +41,8 @@ def samples(rank: int) -> dict[str, Any]:
     return {
         **both,
         "rate alone": [8e9] * 3,
-        "memory alone": [7e9] * 3,
+        "memory in place alone": [8e9] * 3,
+        "memory added alone": [6e9] * 3,
         "storage": {
             "write": writes,
             "read": [[2e-4 + n / 1e9 for n in FILE_SIZES]] * 3,

@@ -18,15 +18,15 @@ from mpi4py import MPI
 
 from parcast_mpi.jobs import Job
 from parcast_mpi.measuring import kernels
-from parcast_mpi.measuring.sampling import BENCHMARK_SIZES, WINDOW, BenchmarkEffort
+from parcast_mpi.measuring.sampling import BENCHMARK_SIZES, MEMORY, WINDOW, BenchmarkEffort
 from parcast_mpi.running.files import Files
 
 WORLD = MPI.COMM_WORLD
 rank, count = WORLD.rank, WORLD.size
 right, left = (rank + 1) % count, (rank - 1) % count
 
-#: Elements of each of the triad's three vectors, and bytes of a file.
-TRIAD, FILE = 1 << 22, 1 << 26
+#: Elements of each of the triad's three vectors, beyond caches, and bytes of a file.
+TRIAD, FILE = MEMORY // 24, 1 << 26
 
 
 @attrs.frozen
@@ -41,10 +41,17 @@ class Benchmark:
 
 
 def benchmarks(folder: Path) -> Iterator[Benchmark]:
-    """Yield all benchmarks; of messages where there are two ranks or more."""
-    yield from _node(folder)
-    if count < 2:
-        return
+    """Yield all benchmarks; of messages where there are two ranks or more.
+
+    Files are last: what is written back takes processors for a while.
+    """
+    yield from _node()
+    if count > 1:
+        yield from _messages()
+    yield from _files(folder)
+
+
+def _messages() -> Iterator[Benchmark]:
     room = max(BENCHMARK_SIZES) * max(count, 2)
     sent, received = np.zeros(room, np.uint8), np.zeros(room, np.uint8)
     for size in BENCHMARK_SIZES:
@@ -53,11 +60,14 @@ def benchmarks(folder: Path) -> Iterator[Benchmark]:
     yield Benchmark("barrier", WORLD.Barrier)
 
 
-def _node(folder: Path) -> Iterator[Benchmark]:
+def _node() -> Iterator[Benchmark]:
     a, b, c = (np.full(TRIAD, value) for value in (0.0, 1.0, 2.0))
-    moved = kernels.TRIAD_BYTES * TRIAD * count
+    moved = kernels.ADD_BYTES * TRIAD * count
     yield Benchmark("triad", lambda: kernels.triad(a, b, c, 0.5), rate=moved)
     yield Benchmark("gemm", kernels.product, rate=kernels.product() * count)
+
+
+def _files(folder: Path) -> Iterator[Benchmark]:
     files = Files(folder, rank, count)
     for name, file in (("write", "own"), ("write-shared", "shared")):
         yield Benchmark(name, partial(files.write, FILE, file), rate=float(FILE * count))
@@ -107,8 +117,9 @@ def _collectives(size: int, sent: Any, received: Any) -> Iterator[Benchmark]:
 
 
 def timed(benchmark: Benchmark, repetitions: int) -> float:
-    """Return the median seconds of a repetition, the slowest rank's."""
+    """Return the median seconds of a repetition after one that warms up, the slowest rank's."""
     seconds = np.empty(repetitions + 1)
+    benchmark.run()
     WORLD.Barrier()
     seconds[0] = time.perf_counter()
     for number in range(1, repetitions + 1):

@@ -47,6 +47,13 @@ def of_samples(values: Any) -> Estimate:
     return Estimate(float(np.median(listed)), (high - low) / (2 * _Z))
 
 
+def between(first: Estimate, second: Estimate) -> Estimate:
+    """Return the mean of what two kinds of work say of a number, and the spread that they have."""
+    mean = (first.value + second.value) / 2
+    apart = abs(first.value - second.value) / 2**0.5
+    return Estimate(mean, float(np.hypot(apart, np.hypot(first.spread, second.spread) / 2)))
+
+
 @attrs.frozen
 class Line:
     """A time of ``startup`` + n / ``bandwidth`` for n bytes."""
@@ -58,6 +65,8 @@ class Line:
 
 def line(sizes: Sequence[float], times: Any, of: str = "times", seed: int = 0) -> Line:
     """Return the line through the medians of times, by least squares of relative errors.
+
+    The bandwidth is as uncertain as rounds make it, and as times are off the line.
 
     Parameters
     ----------
@@ -83,9 +92,10 @@ def line(sizes: Sequence[float], times: Any, of: str = "times", seed: int = 0) -
     if whole[1] <= 0:
         raise SolveError(f"the {of} do not grow with the bytes; measure again on a quieter host")
     errors = np.abs((whole[0] + whole[1] * n) / np.median(rounds, axis=0) - 1)
+    misfit = float(np.sqrt(errors @ errors / max(len(n) - 2, 1)))
     return Line(
         Estimate(max(whole[0], 0.0), float(fits[:, 0].std())),
-        Estimate(1 / whole[1], float(fits[:, 1].std()) / whole[1] ** 2),
+        Estimate(1 / whole[1], float(np.hypot(fits[:, 1].std() / whole[1], misfit)) / whole[1]),
         float(errors.max()),
     )
 

@@ -20,8 +20,8 @@ SCALE_BYTES = 16
 #: Rows of the matrices of `product`.
 ROWS = 1024
 
-#: Bytes of memory traffic of one element of `triad`: two read, one fetched and written.
-TRIAD_BYTES = 32
+#: Bytes of memory traffic of one element of `add` and `triad`: two read, one fetched and written.
+ADD_BYTES = 32
 
 
 def _poly1(x: Floats, y: Floats, passes: int) -> None:
@@ -47,6 +47,12 @@ def _scale(x: Floats, factor: float) -> None:
         x[i] = factor * x[i]
 
 
+def _add(a: Floats, b: Floats, c: Floats) -> None:
+    """Write the sum of two vectors, as STREAM does."""
+    for i in range(a.size):
+        a[i] = b[i] + c[i]
+
+
 def _triad(a: Floats, b: Floats, c: Floats, factor: float) -> None:
     """Write the sum of one vector and another times a factor, as STREAM does."""
     for i in range(a.size):
@@ -67,4 +73,5 @@ def _matrices() -> Floats:
 
 poly1 = compile_kernel(_poly1, "parcast-mpi")
 scale = compile_kernel(_scale, "parcast-mpi")
+add = compile_kernel(_add, "parcast-mpi")
 triad = compile_kernel(_triad, "parcast-mpi")

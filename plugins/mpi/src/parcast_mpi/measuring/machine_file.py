@@ -15,6 +15,7 @@ from parcast_mpi.measuring.estimates import (
     Floats,
     Piece,
     Startup,
+    between,
     eager_limit,
     fixed_time_quantum,
     interruptions,
@@ -28,6 +29,7 @@ from parcast_mpi.measuring.sampling import (
     EAGER_SIZES,
     FILE_SIZES,
     LATE,
+    MEMORY,
     QUANTUM,
     SIZES,
     WINDOW,
@@ -91,12 +93,21 @@ def _processor(answers: Answers, kernel: str | None) -> Iterator[Value]:
         yield Value("processor", "boost", quantity(alone.over(rate), ""), source)
     yield Value("nodes", "count", 1, "this host")
     yield Value("nodes", "cores", cores, "as the operating system counts them")
-    rounds = zip(*(samples["memory"] for samples in answers), strict=True)
-    total = quantity(of_samples([sum(rates) for rates in rounds]), "B/s")
-    source = "read and written in place, 64 MiB a core, "
-    yield Value("nodes", "memory_bandwidth", total, source + busy_cores)
-    alone = of_samples(answers[0]["memory alone"])
-    yield Value("nodes", "core_bandwidth", quantity(alone, "B/s"), source + "one core alone")
+    yield _memory("memory_bandwidth", answers, "", busy_cores)
+    yield _memory("core_bandwidth", answers[:1], " alone", "one core alone")
+
+
+def _memory(key: str, answers: Answers, stage: str, cores: str) -> Value:
+    """Return what memory moves in a second, from two kernels that use it unlike."""
+    in_place, added = (
+        of_samples(np.sum([samples[f"{kernel}{stage}"] for samples in answers], axis=0))
+        for kernel in ("memory in place", "memory added")
+    )
+    source = (
+        f"from {quantity(added, 'B/s')} where vectors are added to {quantity(in_place, 'B/s')} "
+        f"where one is updated in place, {MEMORY >> 20} MiB a core, {cores}"
+    )
+    return Value("nodes", key, quantity(between(in_place, added), "B/s"), source)
 
 
 def _rates(answers: Answers, stage: str) -> tuple[Estimate, Estimate]:

@@ -11,6 +11,9 @@ WINDOW_SIZES = tuple(1 << k for k in range(3, 21))
 EAGER_SIZES = tuple(1 << k for k in range(8, 23))
 FILE_SIZES = (4096, 65536, 1 << 20, 1 << 22, 1 << 24, 1 << 26)
 
+#: Bytes that kernels of memory pass over on each core: beyond its part of caches.
+MEMORY = 1 << 28
+
 #: Messages that are on their way at once.
 WINDOW = 64
 

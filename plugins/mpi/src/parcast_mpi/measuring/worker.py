@@ -22,6 +22,7 @@ from parcast_mpi.measuring.sampling import (
     EAGER_SIZES,
     FILE_SIZES,
     LATE,
+    MEMORY,
     QUANTUM,
     SIZES,
     WINDOW,
@@ -29,7 +30,6 @@ from parcast_mpi.measuring.sampling import (
     Effort,
 )
 from parcast_mpi.running.files import Files
-from parcast_mpi.running.kernel import ELEMENTS
 
 WORLD = MPI.COMM_WORLD
 clock = time.perf_counter
@@ -92,8 +92,8 @@ def _users(name: str) -> Callable[[int], float]:
     return run
 
 
-def _memory() -> Callable[[int], float]:
-    x = np.full(ELEMENTS, 0.5)
+def _in_place() -> Callable[[int], float]:
+    x = np.full(MEMORY // 8, 0.5)
 
     def run(passes: int) -> float:
         for _ in range(passes):
@@ -103,26 +103,37 @@ def _memory() -> Callable[[int], float]:
     return run
 
 
+def _added() -> Callable[[int], float]:
+    a, b, c = (np.full(MEMORY // 24, 0.5) for _ in range(3))
+
+    def run(passes: int) -> float:
+        for _ in range(passes):
+            kernels.add(a, b, c)
+        return float(a.size * kernels.ADD_BYTES)
+
+    return run
+
+
 def ping_pong(effort: Effort) -> dict[str, Any]:
     """Return half round trips: rounds of a median for each size, and all of 8 bytes."""
     if WORLD.rank > 1:
         return {}
     peer = 1 - WORLD.rank
-    buffer = np.zeros(max(SIZES), np.uint8)
+    outgoing, incoming = np.zeros((2, max(SIZES)), np.uint8)
     rows, short = [], []
     for round_ in range(effort.rounds + 1):
         row = []
         for size in SIZES:
-            message = [buffer, size, MPI.BYTE]
+            message, place = [outgoing, size, MPI.BYTE], [incoming, size, MPI.BYTE]
             halves = []
             for _ in range(effort.calls if size <= 65536 else effort.calls // 10):
                 start = clock()
                 if WORLD.rank:
-                    WORLD.Recv(message, peer)
+                    WORLD.Recv(place, peer)
                     WORLD.Send(message, peer)
                 else:
                     WORLD.Send(message, peer)
-                    WORLD.Recv(message, peer)
+                    WORLD.Recv(place, peer)
                 halves.append((clock() - start) / 2)
             row.append(float(np.median(halves)))
             if size == 8 and round_:
@@ -259,7 +270,8 @@ def stages(request: dict[str, Any]) -> dict[str, Callable[[], Any]]:
     by_name: dict[str, Callable[[], Any]] = {
         **_rates("rate", effort, _poly1),
         **(_rates("rate of the kernel", effort, lambda: _users(kernel)) if kernel else {}),
-        **_rates("memory", effort, _memory),
+        **_rates("memory in place", effort, _in_place),
+        **_rates("memory added", effort, _added),
         "noise": lambda: quanta(effort),
         "storage": lambda: storage(effort, Path(request["directory"])),
     }

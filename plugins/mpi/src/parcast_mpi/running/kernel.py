@@ -20,8 +20,8 @@ FLOPS = 3
 #: Bytes of memory traffic of one element: read and written once.
 BYTES = 16
 
-#: Elements of a rank's memory; a computation with more traffic passes over them again.
-ELEMENTS = 1 << 23
+#: Elements of a rank's memory, beyond caches; more traffic passes over them again.
+ELEMENTS = 1 << 25
 
 
 def _update(x: NDArray[np.float64], rounds: int) -> None:
