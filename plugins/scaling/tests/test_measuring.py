@@ -85,6 +85,14 @@ def test_the_json_of_predict_is_a_time_as_well(run):
     assert json.loads(out)["measured"][0]["run"]["seconds"] == 7.0
 
 
+def test_a_refused_prediction_is_told_with_its_reason(run):
+    row = {"rows": [{"time": None, "message": "3 processes on 2 cores"}]}
+    Path("code.py").write_text(f"print({json.dumps(row)!r})\nexit(1)\n")
+    code, _, err = run("--worth-measuring", "1", "--measure", CALL, "--measure-to", "2")
+    assert code == 2
+    assert err.endswith("exits with 1: 3 processes on 2 cores\n")
+
+
 def test_a_table_with_other_columns_gets_no_rows(run):
     Path("t.csv").write_text("p,time,flops\n2,50,1\n4,26,1\n8,14,1\n")
     code, _, err = run("--worth-measuring", "1", "--measure", CALL, "--measure-to", "4")

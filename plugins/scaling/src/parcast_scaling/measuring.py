@@ -7,6 +7,7 @@ import shlex
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
@@ -114,7 +115,8 @@ def _run(command: str) -> float:
     except (OSError, ValueError) as error:
         raise ParcastError(f"--measure {shorten(command)!r} does not run: {error}") from None
     if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        last_line = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        reason = str(_first_row(done.stdout).get("message") or last_line)
         raise ParcastError(
             f"--measure {shorten(command)!r} exits with {done.returncode}: {shorten(reason, 200)}"
         )
@@ -123,11 +125,7 @@ def _run(command: str) -> float:
 
 def _seconds(command: str, output: str) -> float:
     last = (output.strip().splitlines() or [""])[-1].strip()
-    try:
-        data = json.loads(output)
-        value = data["rows"][0]["time"] if isinstance(data, dict) else last
-    except (ValueError, LookupError, TypeError):
-        value = last
+    value = _first_row(output).get("time", last)
     try:
         seconds = to_base(value, "s")
     except (UnitError, ValueError, TypeError):
@@ -138,3 +136,12 @@ def _seconds(command: str, output: str) -> float:
             "have it print the time of the run last, such as 12.3 s"
         )
     return seconds
+
+
+def _first_row(output: str) -> dict[str, Any]:
+    """Return the first row of what ``parcast predict --json`` prints, empty of other output."""
+    try:
+        row = json.loads(output)["rows"][0]
+    except (ValueError, LookupError, TypeError):
+        return {}
+    return row if isinstance(row, dict) else {}
