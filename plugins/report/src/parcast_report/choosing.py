@@ -88,9 +88,10 @@ def choose(results: Results) -> Picture:
         picture = _picture(results, rows, "bars", varying, "p", set())
     if len(picture.series) > MOST[picture.kind]:
         apart = [short(name) for name in varying if name != picture.axis.name]
+        page = ", or write .html, with pictures of each workload" if "workload" in apart else ""
         raise ParcastError(
             f"{len(picture.series)} {picture.kind} are more than the {MOST[picture.kind]} that one "
-            f"picture can tell apart; ask for fewer values of {' or '.join(apart)}"
+            f"picture can tell apart; ask for fewer values of {' or '.join(apart)}{page}"
         )
     return picture
 

@@ -77,6 +77,10 @@ def time_unit(times: Iterable[float]) -> tuple[float, str]:
     return next(((size, name) for size, name in _UNITS if least >= size / 10), _UNITS[-1])
 
 
+#: Labels of numbers from here on take the room of two.
+_LONG = 16384
+
+
 def log2_axis(axis: Axis, values: Iterable[float]) -> None:
     """Make an axis logarithmic with base 2, marked at the values; at powers of 2 if many.
 
@@ -89,7 +93,7 @@ def log2_axis(axis: Axis, values: Iterable[float]) -> None:
         return
     scale = getattr(axis.axes, f"set_{axis.axis_name}scale")  # type: ignore[attr-defined]
     scale("log", base=2)
-    axis.set_major_locator(FixedLocator(ticks(values)))
+    axis.set_major_locator(FixedLocator(ticks(values, 11 if max(values) < _LONG else 7)))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick:g}"))
 
