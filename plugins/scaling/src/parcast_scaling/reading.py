@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison import is_recorded, read_table, step_times
+from parcast.comparison import read_table, step_times
 from parcast.errors import FileError, UnitError, shorten
 from parcast.files import read_text
 from parcast.quantities import parse_quantity, to_base
@@ -123,11 +123,12 @@ def _kind(kinds: Mapping[tuple[str, str], None]) -> str:
 
 def _recorded(registry: Registry, file: str) -> tuple[str, list[Run], str] | None:
     """Return the kind of a recorded run, its times, and what is said of them."""
-    steps = step_times(registry, file) if is_recorded(registry, file) else None
+    workload = registry.workload(file)
+    alone = workload.kind == "trace" and workload.processes is None  # its other ranks have no file
+    steps = step_times(registry, file) if alone or workload.repetitions else None
     if steps is not None:
         runs = [Run(item.at["p"], item.value, 1.0, item.place) for item in steps.items]
         return "trace", runs, "times are those of the steps that each run repeats"
-    workload = registry.workload(file)
     p = float(workload.processes or 1)
     if workload.kind == "profile":
         profile = workload.content.profile
