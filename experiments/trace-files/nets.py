@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from table import git, materialised
+from table import wanted_files
 
 from parcast.errors import ParcastError
 from parcast_spmd import network_files
@@ -177,14 +177,8 @@ def main() -> None:
     options = parser.parse_args()
     rows = []
     for repository in REPOSITORIES:
-        clone = options.clones / repository
-        clone = clone / "repo" if (clone / "repo").is_dir() else clone
-        if not clone.is_dir():
-            continue
-        commit = git(clone, "rev-parse", "HEAD").decode().strip()
-        with tempfile.TemporaryDirectory() as folder:
-            for name, path in materialised(clone, r"\.(jsimg|jmva)$", Path(folder)):
-                rows.append(cells(repository, name, path, commit))
+        files = wanted_files(options.clones, repository, r"\.(jsimg|jmva)$")
+        rows += [cells(repository, name, path, commit) for name, path, commit, _ in files]
     taken = sum(row[4].startswith("read") for row in rows)
     facts = [row[5].split() for row in rows if row[5][:1].isdigit()]
     agree, all_facts = (sum(int(fact[i]) for fact in facts) for i in (0, 2))

@@ -14,13 +14,12 @@ import hashlib
 import io
 import re
 import tarfile
-import tempfile
 import time
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from table import git, materialised, most_memory
+from table import git, most_memory, wanted_files
 
 from parcast.errors import ParcastError
 from parcast_petri.nets.net import Net
@@ -117,26 +116,20 @@ def main() -> None:
     options = parser.parse_args()
     counts, rows, seen = published(options.clones), [], set()
     for repository in REPOSITORIES:
-        clone = options.clones / repository
-        clone = clone / "repo" if (clone / "repo").is_dir() else clone
-        if not clone.is_dir():
-            continue
-        commit = git(clone, "rev-parse", "HEAD").decode().strip()
-        with tempfile.TemporaryDirectory() as folder:
-            for name, path in materialised(clone, r"\.pnml$", Path(folder)):
-                content = hashlib.sha256(path.read_bytes()).digest()
-                if content in seen:
-                    continue
-                seen.add(content)
-                with get_context("fork").Pool(1) as pool:
-                    answer = pool.apply(row, (path, name, counts))
-                rows.append([
-                    repository.replace("+", "/"), name, commit[:8], f"{path.stat().st_size:,}",
-                    " ".join(answer["how"].split()).replace("|", "\\|")[:200],
-                    *(str(answer.get(key, "")) for key in ("places", "transitions", "arcs")),
-                    answer.get("facts", ""), f"{answer['seconds']:.2f}",
-                    f"{answer['memory'] / 1024:.0f}",
-                ])  # fmt: skip
+        for name, path, commit, _ in wanted_files(options.clones, repository, r"\.pnml$"):
+            content = hashlib.sha256(path.read_bytes()).digest()
+            if content in seen:
+                continue
+            seen.add(content)
+            with get_context("fork").Pool(1) as pool:
+                answer = pool.apply(row, (path, name, counts))
+            rows.append([
+                repository.replace("+", "/"), name, commit[:8], f"{path.stat().st_size:,}",
+                " ".join(answer["how"].split()).replace("|", "\\|")[:200],
+                *(str(answer.get(key, "")) for key in ("places", "transitions", "arcs")),
+                answer.get("facts", ""), f"{answer['seconds']:.2f}",
+                f"{answer['memory'] / 1024:.0f}",
+            ])  # fmt: skip
     taken = sum(line[4].startswith("read") for line in rows)
     unfolded = sum(line[4] == "read, unfolded" for line in rows)
     facts = [line[8] for line in rows if line[8]]

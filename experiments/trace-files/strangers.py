@@ -12,12 +12,11 @@ import argparse
 import re
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from table import git, materialised
+from table import wanted_files
 
 #: Repository, which files, and on which machine they are asked about; of nets there is none.
 WANTED = (
@@ -78,15 +77,9 @@ def main() -> None:
             "how long it takes", "s"]  # fmt: skip
     rows = []
     for repository, wanted, machine in WANTED:
-        clone = options.clones / repository
-        clone = clone / "repo" if (clone / "repo").is_dir() else clone
-        if not clone.is_dir():
-            continue
-        commit = git(clone, "rev-parse", "HEAD").decode().strip()
-        with tempfile.TemporaryDirectory() as folder:
-            for name, _ in materialised(clone, wanted, Path(folder)):
-                rows.append(row(repository, commit, name, machine, Path(folder)))
-                print(rows[-1][1], *rows[-1][4:8], flush=True)
+        for name, _, commit, folder in wanted_files(options.clones, repository, wanted):
+            rows.append(row(repository, commit, name, machine, folder))
+            print(rows[-1][1], *rows[-1][4:8], flush=True)
     taken = sum(line[5] == "read" for line in rows)
     owners = len({line[0] for line in rows})
     lines = [f"{len(rows)} files of {owners} repositories, {taken} read.", ""]

@@ -15,6 +15,7 @@ import subprocess
 import tarfile
 import tempfile
 import time
+from collections.abc import Iterator
 from decimal import Decimal
 from multiprocessing import get_context
 from pathlib import Path
@@ -75,6 +76,20 @@ def materialised(
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
     return [(path, folder / path) for path in sorted(chosen) if (folder / path).is_file()]
+
+
+def wanted_files(
+    clones: Path, repository: str, wanted: str
+) -> Iterator[tuple[str, Path, str, Path]]:
+    """Yield name, path, commit and folder of the wanted files; none where there is no clone."""
+    clone = clones / repository
+    clone = clone / "repo" if (clone / "repo").is_dir() else clone
+    if not clone.is_dir():
+        return
+    commit = git(clone, "rev-parse", "HEAD").decode().strip()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, path in materialised(clone, wanted, Path(folder)):
+            yield name, path, commit, Path(folder)
 
 
 def profile_counted(path: Path) -> dict[str, str]:
@@ -214,15 +229,9 @@ def main() -> None:
             "facts that an independent count says too", "s", "MiB"]  # fmt: skip
     rows = []
     for repository, wanted in WANTED.items():
-        clone = options.clones / repository
-        clone = clone / "repo" if (clone / "repo").is_dir() else clone
-        if not clone.is_dir():
-            continue
-        commit = git(clone, "rev-parse", "HEAD").decode().strip()
-        with tempfile.TemporaryDirectory() as folder:
-            for name, path in materialised(clone, wanted, Path(folder)):
-                rows += rows_of(repository, name, path, commit)
-                print(rows[-1][1], rows[-1][5][:100], rows[-1][8][:80], flush=True)
+        for name, path, commit, _ in wanted_files(options.clones, repository, wanted):
+            rows += rows_of(repository, name, path, commit)
+            print(rows[-1][1], rows[-1][5][:100], rows[-1][8][:80], flush=True)
     taken = sum(row[5].startswith("read") for row in rows)
     wrong = sum("**" in row[8] or "**" in row[5] for row in rows)
     lines = [f"{len(rows)} files, {taken} read, {wrong} with a fact that differs.", ""]
