@@ -96,8 +96,9 @@ def parsed(source: str, where: str) -> ast.Module:
         raise FileError(f"{where}:{error.lineno or 1}: this is not Python: {error.msg}") from None
     except (MemoryError, RecursionError):
         raise FileError(f"{where}: the program is nested too deeply") from None
-    except ValueError as error:
-        raise FileError(f"{where}: this is not Python: {error}") from None
+    except ValueError as error:  # of a null byte, before Python 3.11.4
+        line = 1 + source.partition("\0")[0].count("\n")
+        raise FileError(f"{where}:{line}: this is not Python: {error}") from None
     if deeper(module, _DEEPEST):
         raise FileError(f"{where}: the program is nested more than {_DEEPEST} levels deep")
     return module
