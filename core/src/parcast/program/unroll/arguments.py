@@ -41,6 +41,8 @@ def whole(value: Any, ranks: Ranks, says: Callable[[object], str], bits: int | N
 
     ``says`` puts a wrong value into words.
     """
+    if value.__class__ is int and fits(value):
+        return value  # most are
 
     def wrong(v: Value) -> str:
         if isinstance(v, int):
@@ -72,6 +74,10 @@ def _amount(value: Any, ranks: Ranks, name: str) -> Column:
 
 
 def _peer(value: Any, ranks: Ranks, size: int, verb: str) -> Column:
+    if value.__class__ is int and 0 <= value < size:
+        number: int = value
+        return number  # most are
+
     def outside(v: Value) -> str:
         hint = f"put it under 'if {'size > 1' if size == 1 else '...'}' or wrap it by '% size'"
         return f"{verb} {v}, outside 0 .. {size - 1}; {hint}"
