@@ -16,7 +16,7 @@ import numpy as np
 from parcast.model.phases import EXPONENTIAL
 from parcast.quantities.replications import generator
 from parcast_spmd.mva.mva_kernels import delay_two_queues
-from parcast_spmd.simulation.kernel import Runs, Stations
+from parcast_spmd.simulation.kernel import Runs, Stations, event_kernel
 
 Z, X, Y = 5.0, 1.0, 0.8
 SIZES = (10, 100, 1000)
@@ -41,9 +41,9 @@ def stations(jobs: int) -> Stations:
 def ours(jobs: int, cycles: int) -> tuple[float, float]:
     """Return events per second and cycles per second of simulated time."""
     play = Runs(stations(jobs), generator(1, jobs), cycles=1 << 60)
-    play.marks(1, 1000)
+    play.marks(1, 1000, form=event_kernel.compiled)
     start = time.process_time()
-    marks = play.marks(2, cycles)
+    marks = play.marks(2, cycles, form=event_kernel.compiled)
     spent = time.process_time() - start
     return 3 * 2 * cycles / spent, cycles / (marks[1, 0] - marks[0, 0])
 

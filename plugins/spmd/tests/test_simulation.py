@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from scipy.stats import binom, t
 import parcast_spmd
 from parcast import Registry, Status
 from parcast.model.phases import CONSTANT, EXPONENTIAL
+from parcast.plugins.kernels import Kernel
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.replications import generator
 from parcast_spmd.models.constant_bursts import rounds
@@ -167,9 +170,9 @@ def test_a_group_waits_for_its_slowest_member() -> None:
     assert found.time == pytest.approx(wanted, rel=0.02)
 
 
-def test_both_forms_of_the_kernel_play_the_same() -> None:
+def two_clusters() -> Stations:
     drawn = np.random.default_rng(2)
-    given = Stations(
+    return Stations(
         pace=drawn.uniform(1, 2, (7, 2)),
         shape=EXPONENTIAL,
         constant=0.1,
@@ -181,13 +184,33 @@ def test_both_forms_of_the_kernel_play_the_same() -> None:
         nodes=np.array([0, 0, 0, 1, 1, -1, -1]),
         cores=np.array([2, 1]),
     )
-    plain, fast = (Runs(given, generator(1, 0), cycles=300, runs=2) for _ in range(2))
+
+
+def test_both_forms_of_the_kernel_play_the_same() -> None:
+    plain, fast = (Runs(two_clusters(), generator(1, 0), cycles=300, runs=2) for _ in range(2))
     marks = plain.marks(5, 100, form=event_kernel.plain)
     assert np.array_equal(marks, fast.marks(5, 100))
     plain.to_the_end()
     fast.to_the_end()
     assert np.array_equal(plain.total, fast.total)
     assert (plain.total[0] != plain.total[1]).all()
+
+
+def test_a_long_run_goes_on_in_the_compiled_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = {"plain": 0, "compiled": 0}
+
+    def counting(form: str) -> Callable[..., None]:
+        def run(*columns: Any) -> None:
+            calls[form] += 1
+            event_kernel.plain(*columns)
+
+        return run
+
+    kernel = Kernel(counting("plain"), lambda: counting("compiled"), plain_steps=100_000)
+    monkeypatch.setattr("parcast_spmd.simulation.kernel.event_kernel", kernel)
+    monkeypatch.setattr("parcast_spmd.simulation.kernel.AHEAD", 1000)
+    Runs(two_clusters(), generator(1, 0), cycles=1000).to_the_end()
+    assert calls["compiled"] > calls["plain"] > 0
 
 
 def play_plainly(pace, constant, passage, access, bursts, cycles, disks, nodes, cores):

@@ -9,7 +9,8 @@ import socket
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
+from functools import cache
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -19,6 +20,8 @@ from parcast.model.workload import Workload
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
+
+_version = cache(metadata.version)  # a millisecond each time
 
 
 def provenance(
@@ -30,10 +33,10 @@ def provenance(
 ) -> dict[str, Any]:
     """Return versions and whole inputs; what differs from run to run stands under ``run``."""
     return {
-        "parcast": version("parcast"),
+        "parcast": _version("parcast"),
         "plugins": {info.distribution: info.version for info in registry.plugins},
         "python": platform.python_version(),
-        "numpy": version("numpy"),
+        "numpy": _version("numpy"),
         "platform": platform.platform(),
         "workloads": [_input(workload) for workload in workloads],
         "machines": [_input(machine) for machine in machines],

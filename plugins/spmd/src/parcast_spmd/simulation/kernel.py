@@ -187,11 +187,11 @@ class Runs:
         form
             The form of the kernel; where not given, that which is sooner done.
         """
-        run = form or event_kernel.form(_BURST_STEPS * self._ahead)
         marks = np.zeros((number, 4))
         self._count[3] = 0
         while self._count[0] and self._count[3] < number * interval:
             self._draw_ahead()
+            run = form or event_kernel.form(_BURST_STEPS * self._ahead)
             run(
                 *(self._when, self._who, self._state, self._free, self._first, self._idle),
                 *(self._pace, self.stations.constant, *self._bursts, *self._cycles),
