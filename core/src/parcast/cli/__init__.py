@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         print_table,
         print_text,
     )
-    from parcast.cli.progress import Progress, show_progress
+    from parcast.cli.terminal import Progress, show_progress
 else:
     __getattr__ = lazily(__name__)
 

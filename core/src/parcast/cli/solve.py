@@ -40,7 +40,7 @@ from parcast.cli.output import (
     print_text,
     writing,
 )
-from parcast.cli.progress import show_progress
+from parcast.cli.terminal import show_progress
 from parcast.comparison.jobs import split_text
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError, ParcastError, UncertaintyError, UnitError
@@ -126,7 +126,8 @@ def compare(
     its fewest processes; the error is over the measured time.
     """
     registry: Registry = context.obj
-    context.with_resource(assuming_alike(assume_alike))
+    if assume_alike:
+        context.with_resource(assuming_alike())
     limit = math.inf if tolerance is None else largest_error(tolerance, measured)
     check_output(registry, output)
     if explain and (over or sweep):
@@ -218,7 +219,8 @@ def predict(
 ) -> int:
     """Predict by one solver and show all details."""
     registry: Registry = context.obj
-    context.with_resource(assuming_alike(assume_alike))
+    if assume_alike:
+        context.with_resource(assuming_alike())
     question = _question(p, d, mapping, placement, settings, seed)
     results = _compare(
         registry, workload, machine, solvers=solver, uncertainty=uncertainty, **question

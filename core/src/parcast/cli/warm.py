@@ -6,7 +6,7 @@ import typer
 
 from parcast.api import Registry
 from parcast.cli.output import print_table
-from parcast.cli.progress import show_progress
+from parcast.cli.terminal import show_progress
 from parcast.quantities.units import format_seconds
 
 
