@@ -9,10 +9,11 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Protocol
 
 import attrs
 
-from parcast.cli.terminal import Printing, Progress, printable, progress_stream
+from parcast.cli.terminal import Printing, printable, progress_stream
 
 #: Lines are drawn no more often than so many seconds, and at least as often as these.
 _PAUSE, _REFRESH = 0.1, 1.0
@@ -24,9 +25,16 @@ _WINDOW = 30.0
 _BAR, _SHORTEST_BAR = 30, 8
 
 
+class Progress(Protocol):
+    """Hears what is being done, and how much of it is finished."""
+
+    def __call__(self, text: str, done: float = 0.0, total: float | None = None, /) -> None:
+        """Show a text, with a bar where it is known how much there is."""
+
+
 @contextmanager
 def drawn(unit: str) -> Iterator[Progress]:
-    """Give what draws a line; see `parcast.cli.terminal.show_progress`."""
+    """Give what draws a line; see `parcast.cli.output.show_progress`."""
     line = _Line(unit)
     _LINES.add(line)
     try:

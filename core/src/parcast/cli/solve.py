@@ -38,9 +38,9 @@ from parcast.cli.output import (
     print_results,
     print_sweep,
     print_text,
+    show_progress,
     writing,
 )
-from parcast.cli.terminal import show_progress
 from parcast.comparison.jobs import split_text
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError, ParcastError, UncertaintyError, UnitError

@@ -20,9 +20,9 @@ from parcast.cli.output import (
     print_results,
     print_table,
     print_text,
+    show_progress,
     writing,
 )
-from parcast.cli.terminal import show_progress
 from parcast.errors import ParcastError
 from parcast.files import assuming_alike
 from parcast.model.query import Status

@@ -1,14 +1,13 @@
-"""What commands write on a terminal: texts that cannot steer it, and how far the work is."""
+"""What commands write on a terminal: texts that cannot steer it."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
-from typing import Any, Protocol
+from typing import Any
 
 #: Controls but the ends of lines and tabs, those of terminals and of the direction of writing.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -64,45 +63,3 @@ def printing() -> Iterator[None]:
 def progress_stream() -> Any:
     """Return standard error as progress is drawn on it, by codes that steer the terminal."""
     return getattr(sys.stderr, "beneath", sys.stderr)
-
-
-class Progress(Protocol):
-    """Hears what is being done, and how much of it is finished."""
-
-    def __call__(self, text: str, done: float = 0.0, total: float | None = None, /) -> None:
-        """Show a text, with a bar where it is known how much there is."""
-
-
-@contextmanager
-def show_progress(unit: str = "", *, shown: bool = True) -> Iterator[Progress]:
-    """Give what shows a text, and a bar where a total is told, on a terminal that can take it back.
-
-    A line is drawn as it is told, since a compiled kernel may keep the interpreter to itself, and
-    anew while that does not. Lines within lines stand below each other. Nothing is shown
-    elsewhere, nor by threads and processes that work side by side.
-
-    Parameters
-    ----------
-    unit
-        What is counted, such as ``"points"``; if given, the bar has their rate.
-    shown
-        False if the work is too short to show anything.
-    """
-    if not shown or not _drawable():
-        yield lambda _text, _done=0.0, _total=None, /: None
-        return
-    from parcast.cli.progress import drawn
-
-    with drawn(unit) as tell:
-        yield tell
-
-
-def _drawable() -> bool:
-    """Tell whether standard error is a terminal, and this the process and thread in front."""
-    if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        return False
-    if threading.current_thread() is not threading.main_thread():
-        return False
-    from multiprocessing import parent_process
-
-    return parent_process() is None
