@@ -11,7 +11,7 @@ from parcast import Row
 from parcast.cli import main
 from parcast.comparison.throughput import Items
 from parcast.errors import FormulaError
-from parcast.results.ratios import efficiencies
+from parcast.results.results import efficiencies
 
 ROW = Row(workload="w", machine="m", solver="s.one", p=4, d=1, time=8.0)
 

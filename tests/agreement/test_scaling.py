@@ -10,7 +10,7 @@ import pytest
 
 from parcast import Query, Registry, cli
 from parcast.comparison.lowering import lower
-from parcast.program.matching.expansion import is_collective
+from parcast.program.unroll import is_collective
 from parcast_scaling.mechanisms import MECHANISMS
 from parcast_scaling.proposed import with_proposed
 from parcast_traces.writers import write_trace

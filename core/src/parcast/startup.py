@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-import gc
 import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
+
+#: How seldom `gc` looks for cycles: among the many small values of points it takes a tenth.
+SELDOM = (100_000, 20, 20)
 
 
 def lazily(room: str) -> Callable[[str], Any]:
@@ -41,8 +43,3 @@ def _homes(room: str) -> dict[str, str]:
         and statement.module.startswith(f"{room}.")
         for alias in statement.names
     }
-
-
-def seldom_collect() -> None:
-    """Look for cycles less often: among the many small values of points it takes a tenth."""
-    gc.set_threshold(100_000, 20, 20)

@@ -2,7 +2,7 @@ import pytest
 
 from parcast.api import Registry
 from parcast.errors import FileError
-from parcast.files.programs import read_program
+from parcast.files.tables import read_program
 from parcast.program import Assign, For, If, Op
 from parcast.program.reader import read_function, read_source
 from parcast.quantities.expressions import Call, Name, Num

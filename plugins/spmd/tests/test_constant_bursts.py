@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import parcast_spmd
 from parcast import Registry
 from parcast.model.phases import CONSTANT
-from parcast_spmd.models.constant_bursts import Rounds, rounds
 from parcast_spmd.models.demands import Demands
+from parcast_spmd.models.fork_join import Rounds, rounds
 from parcast_spmd.options import AioOptions
 from parcast_spmd.solvers.aio import solve_bus
 

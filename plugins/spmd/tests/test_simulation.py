@@ -19,9 +19,9 @@ from parcast.model.phases import CONSTANT, EXPONENTIAL
 from parcast.plugins.kernels import Kernel
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.replications import generator
-from parcast_spmd.models.constant_bursts import rounds
 from parcast_spmd.models.ctmc import absorption
 from parcast_spmd.models.demands import Demands
+from parcast_spmd.models.fork_join import rounds
 from parcast_spmd.models.order_statistics import mean_maximum
 from parcast_spmd.mva.exact_integral import symmetric_clusters
 from parcast_spmd.mva.mva_kernels import delay_two_queues

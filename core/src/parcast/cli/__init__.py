@@ -14,8 +14,9 @@ if TYPE_CHECKING:
         print_json,
         print_table,
         print_text,
+        show_progress,
     )
-    from parcast.cli.progress import Progress, show_progress
+    from parcast.cli.progress import Progress
 else:
     __getattr__ = lazily(__name__)
 

@@ -10,8 +10,7 @@ import typer
 
 from parcast.api import Registry
 from parcast.cli.options import AssumeAlike, Json, Machine, Mapping, Seed, Setting, Workload
-from parcast.cli.output import print_json, print_table, print_text
-from parcast.cli.progress import show_progress
+from parcast.cli.output import print_json, print_table, print_text, show_progress
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError
 from parcast.files import assuming_alike
@@ -58,7 +57,8 @@ def advise(
     from parcast.analysis.improvements import improvements
 
     registry: Registry = context.obj
-    context.with_resource(assuming_alike(assume_alike))
+    if assume_alike:
+        context.with_resource(assuming_alike())
     values = dict(map(split_assignment, settings or ()))
     with show_progress() as tell:
         candidates = advise(

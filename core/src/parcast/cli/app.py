@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -14,7 +15,7 @@ from parcast.api import Registry
 from parcast.cli import advise, browse, solve, study, warm
 from parcast.cli.terminal import printing
 from parcast.errors import ParcastError, did_you_mean
-from parcast.startup import seldom_collect
+from parcast.startup import SELDOM
 
 #: What shells show of a command that was ended by a pipe that nobody reads.
 UNREAD = 141
@@ -84,7 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     Where nobody reads to the end it is `UNREAD`, that of all who are ended by such a pipe.
     """
-    seldom_collect()
+    gc.set_threshold(*SELDOM)
     with printing():
         try:
             return _main(arguments)

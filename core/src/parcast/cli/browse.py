@@ -176,7 +176,8 @@ def show(
 ) -> None:
     """Show what a workload, machine, solver, part or kind is: numbers, sources, keys."""
     registry: Registry = context.obj
-    context.with_resource(assuming_alike(assume_alike))
+    if assume_alike:
+        context.with_resource(assuming_alike())
     entry = registry.solvers.get(name) or registry.families.get(name)
     tables = [_table(entry) for entry in _table_entries(registry, name)]
     if entry is not None or (tables and name not in {*registry.machines, *registry.workloads}):

@@ -1,16 +1,16 @@
-"""What commands print: aligned tables, and JSON alone on standard output."""
+"""What commands print: aligned tables, JSON alone on standard output, and how far the work is."""
 
 from __future__ import annotations
 
 import io
 import json
+import os
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-
-import typer
 
 from parcast.cli.terminal import printable_json
 from parcast.files.tables import file_to_write
@@ -18,6 +18,7 @@ from parcast.files.writing import check_folder
 
 if TYPE_CHECKING:
     from parcast.api import Registry
+    from parcast.cli.progress import Progress
     from parcast.comparison.over import Over
     from parcast.results.results import Results
 
@@ -121,6 +122,8 @@ def writing(registry: Registry, results: Results, path: Path | None) -> Iterator
 
 def output_option(help_text: str) -> Any:
     """Return the option that names the file to write, which is no folder."""
+    import typer
+
     return typer.Option("-o", "--output", parser=file_to_write, metavar="FILE", help=help_text)
 
 
@@ -144,7 +147,6 @@ def short_number(value: float) -> str:
 
 def terminal_width() -> int | None:
     """Return how many characters a line of the terminal has; None where nothing says."""
-    import os
     import shutil
 
     if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit():
@@ -157,22 +159,26 @@ def print_results(results: Results, *, wide: bool = False) -> None:
 
     Where the terminal is too narrow, the least important columns are left out, unless ``wide``.
     """
-    from parcast.results.fitting import fitted
+    answered, first = results.answered(), results.rows[0]
+    header, rows = answered.table()
+    left_out: Sequence[str] = ()
+    width = None if wide else terminal_width()
+    if rows and width is not None:
+        from parcast.results.fitting import fitted
 
-    table = fitted(results, None if wide else terminal_width())
-    first = results.rows[0]
+        header, rows, left_out = fitted(answered, width)
     if len({(row.workload, row.machine) for row in results.rows}) == 1:
-        disks = f", d = {first.d}" if "d" in table.left_out else ""
+        disks = f", d = {first.d}" if "d" in left_out else ""
         print(f"{first.workload} on {first.machine}{disks}\n")
-    if table.rows:
-        print_table(table.header, table.rows, wide=wide)
+    if rows:
+        print_table(header, rows, wide=wide)
     if jobs := results.jobs():
         print()
         print_table(*jobs)
-    shown = [head for head in table.left_out if head != "d"]
+    shown = [head for head in left_out if head != "d"]
     if shown:
         print_text(f"\nno room for {', '.join(shown)}: --wide shows all")
-    _print_paragraph(table.unanswered, first=not table.rows)
+    _print_paragraph(results.unanswered(), first=not rows)
     _print_machines(results)
     _print_paragraph(results.best())
     _print_paragraph(results.notes())
@@ -180,7 +186,6 @@ def print_results(results: Results, *, wide: bool = False) -> None:
 
 def print_sweep(results: Results, swept: Over) -> None:
     """Print how the time changes with a number, and from where on it begins to hurt."""
-    from parcast.results.fitting import fitted
     from parcast.results.sweep import sweep_table, sweeps
 
     numbers = {text: float(text.split()[0]) for text in swept.values}
@@ -188,7 +193,7 @@ def print_sweep(results: Results, swept: Over) -> None:
     if along:
         print(f"{swept.name} from {swept.values[0]} to {swept.values[-1]}\n")
         print_table(*sweep_table(along, swept.unit))
-    _print_paragraph(fitted(results).unanswered, first=not along)
+    _print_paragraph(results.unanswered(), first=not along)
     _print_paragraph(results.notes())
 
 
@@ -202,3 +207,38 @@ def _print_machines(results: Results) -> None:
 def _print_paragraph(sentences: Sequence[str], *, first: bool = False) -> None:
     for index, sentence in enumerate(sentences):
         print_text(("\n" if index == 0 and not first else "") + sentence)
+
+
+@contextmanager
+def show_progress(unit: str = "", *, shown: bool = True) -> Iterator[Progress]:
+    """Give what shows a text, and a bar where a total is told, on a terminal that can take it back.
+
+    A line is drawn as it is told, since a compiled kernel may keep the interpreter to itself, and
+    anew while that does not. Lines within lines stand below each other. Nothing is shown
+    elsewhere, nor by threads and processes that work side by side.
+
+    Parameters
+    ----------
+    unit
+        What is counted, such as ``"points"``; if given, the bar has their rate.
+    shown
+        False if the work is too short to show anything.
+    """
+    if not shown or not _drawable():
+        yield lambda _text, _done=0.0, _total=None, /: None
+        return
+    from parcast.cli.progress import drawn
+
+    with drawn(unit) as tell:
+        yield tell
+
+
+def _drawable() -> bool:
+    """Tell whether standard error is a terminal, and this the process and thread in front."""
+    if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        return False
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    from multiprocessing import parent_process
+
+    return parent_process() is None

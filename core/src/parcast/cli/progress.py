@@ -33,40 +33,14 @@ class Progress(Protocol):
 
 
 @contextmanager
-def show_progress(unit: str = "", *, shown: bool = True) -> Iterator[Progress]:
-    """Give what shows a text, and a bar where a total is told, on a terminal that can take it back.
-
-    A line is drawn as it is told, since a compiled kernel may keep the interpreter to itself, and
-    anew while that does not. Lines within lines stand below each other. Nothing is shown
-    elsewhere, nor by threads and processes that work side by side.
-
-    Parameters
-    ----------
-    unit
-        What is counted, such as ``"points"``; if given, the bar has their rate.
-    shown
-        False if the work is too short to show anything.
-    """
-    if not shown or not _drawable():
-        yield lambda _text, _done=0.0, _total=None, /: None
-        return
+def drawn(unit: str) -> Iterator[Progress]:
+    """Give what draws a line; see `parcast.cli.output.show_progress`."""
     line = _Line(unit)
     _LINES.add(line)
     try:
         yield line.tell
     finally:
         _LINES.remove(line)
-
-
-def _drawable() -> bool:
-    """Tell whether standard error is a terminal, and this the process and thread in front."""
-    if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        return False
-    if threading.current_thread() is not threading.main_thread():
-        return False
-    from multiprocessing import parent_process
-
-    return parent_process() is None
 
 
 @attrs.define(eq=False)

@@ -38,9 +38,9 @@ from parcast.cli.output import (
     print_results,
     print_sweep,
     print_text,
+    show_progress,
     writing,
 )
-from parcast.cli.progress import show_progress
 from parcast.comparison.jobs import split_text
 from parcast.comparison.settings import split_assignment
 from parcast.errors import InvalidPointError, ParcastError, UncertaintyError, UnitError
@@ -126,16 +126,11 @@ def compare(
     its fewest processes; the error is over the measured time.
     """
     registry: Registry = context.obj
-    context.with_resource(assuming_alike(assume_alike))
+    if assume_alike:
+        context.with_resource(assuming_alike())
     limit = math.inf if tolerance is None else largest_error(tolerance, measured)
     check_output(registry, output)
-    if explain and (over or sweep):
-        raise ParcastError(
-            "--explain asks about one point; give --set instead of --over or --sweep"
-        )
-    if over and sweep:
-        raise ParcastError("--sweep varies one number alone; leave out --over")
-    swept = _swept(sweep)
+    swept = _swept(sweep, over, explain=explain)
     workloads, machines = workload.split(","), machine.split(",")
     question = _question(p, d, mapping, placement, settings, seed)
     results = _compare(
@@ -155,16 +150,12 @@ def compare(
     why = _explain(registry, results, workloads, machines, question) if explain else []
     with writing(registry, results, output):
         if json:
-            explained = (
-                {"explained": [attrs.asdict(explanation) for explanation in why]} if explain else {}
-            )
+            explained = {"explained": list(map(attrs.asdict, why))} if explain else {}
             print_json({**results.to_dict(), **explained})
         elif swept:
             print_sweep(results, swept)
         else:
-            print_results(results, wide=wide)
-            for index, sentence in enumerate(why):
-                print_text(("\n" if index == 0 else "") + str(sentence))
+            _print(results, why, wide=wide)
     code = _exit_code(results)
     return code if measured is None else max(code, check_errors(results, limit))
 
@@ -178,8 +169,27 @@ def _seconds(option: str, text: str) -> float:
         raise UnitError(f"{option}: {error}; write a time such as '20 s' or '5 min'") from None
 
 
-def _swept(sweep: str | None) -> Over | None:
-    """Return the setting that is swept, if any is."""
+def _print(results: Results, why: list[Any], *, wide: bool) -> None:
+    """Print results, and why they differ."""
+    print_results(results, wide=wide)
+    for index, sentence in enumerate(why):
+        print_text(("\n" if index == 0 else "") + str(sentence))
+
+
+def _swept(sweep: str | None, over: list[str] | None, *, explain: bool) -> Over | None:
+    """Return the setting that is swept, if any is.
+
+    Raises
+    ------
+    ParcastError
+        If several points are asked about in two ways, or explained.
+    """
+    if explain and (over or sweep):
+        raise ParcastError(
+            "--explain asks about one point; give --set instead of --over or --sweep"
+        )
+    if over and sweep:
+        raise ParcastError("--sweep varies one number alone; leave out --over")
     if sweep is None:
         return None
     from parcast.comparison.over import parse_sweep
@@ -218,7 +228,8 @@ def predict(
 ) -> int:
     """Predict by one solver and show all details."""
     registry: Registry = context.obj
-    context.with_resource(assuming_alike(assume_alike))
+    if assume_alike:
+        context.with_resource(assuming_alike())
     question = _question(p, d, mapping, placement, settings, seed)
     results = _compare(
         registry, workload, machine, solvers=solver, uncertainty=uncertainty, **question

@@ -20,9 +20,9 @@ from parcast.cli.output import (
     print_results,
     print_table,
     print_text,
+    show_progress,
     writing,
 )
-from parcast.cli.progress import show_progress
 from parcast.errors import ParcastError
 from parcast.files import assuming_alike
 from parcast.model.query import Status
@@ -63,7 +63,8 @@ def study(
     from parcast.study import read_study
 
     registry: Registry = context.obj
-    context.with_resource(assuming_alike(assume_alike))
+    if assume_alike:
+        context.with_resource(assuming_alike())
     if cache is not None and no_cache:
         raise ParcastError("--cache and --no-cache exclude each other; give one of them")
     check_output(registry, output)

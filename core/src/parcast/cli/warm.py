@@ -5,8 +5,7 @@ from __future__ import annotations
 import typer
 
 from parcast.api import Registry
-from parcast.cli.output import print_table
-from parcast.cli.progress import show_progress
+from parcast.cli.output import print_table, show_progress
 from parcast.quantities.units import format_seconds
 
 

@@ -142,24 +142,15 @@ def compare(
     questions = _questions(registry, scenarios, p, d)
     if uncertainty:
         _check_uncertainty(uncertainty, registry, [scenario for scenario, _ in scenarios])
-    items = None if per is None else Items.read(per)
-    counts = [items.count(question.query) if items else 0.0 for question in questions]
-    explained = len(questions) <= MOST_EXPLAINED if elasticities is None else elasticities
-    rows = tuple(
-        answer(
-            registry,
-            questions,
-            uncertainty=uncertainty,
-            tell=tell,
-            explained=explained,
-            budget=None if named else budget,
-        )
+    rows = _answers(
+        registry,
+        questions,
+        per,
+        uncertainty=uncertainty,
+        tell=tell,
+        explained=len(questions) <= MOST_EXPLAINED if elasticities is None else elasticities,
+        budget=None if named else budget,
     )
-    if registry.has_listeners:
-        for question, row in zip(questions, rows, strict=True):
-            registry.point_done(question.query, row.prediction)
-    if items is not None:
-        rows = _with_throughput(items, counts, rows)
     origin = provenance(registry, workloads, machines, settings or {}, seed)
     if over:
         origin["over"] = {name: list(values) for name, values in over.items()}
@@ -171,6 +162,19 @@ def compare(
 
         rows = with_usual_errors(registry, questions, rows, always=bool(uncertainty))
     return Results(rows, origin, writers=registry.writers)
+
+
+def _answers(
+    registry: Catalog, questions: Sequence[Question], per: str | None, **how: Any
+) -> tuple[Row, ...]:
+    """Return a row for each question, with its throughput of what ``per`` says; tell listeners."""
+    items = None if per is None else Items.read(per)
+    counts = [items.count(question.query) if items else 0.0 for question in questions]
+    rows = tuple(answer(registry, questions, **how))
+    if registry.has_listeners:
+        for question, row in zip(questions, rows, strict=True):
+            registry.point_done(question.query, row.prediction)
+    return rows if items is None else _with_throughput(items, counts, rows)
 
 
 def _with_throughput(items: Items, counts: Sequence[float], rows: Sequence[Row]) -> tuple[Row, ...]:

@@ -12,8 +12,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from parcast.errors import FileError, ParcastError, UnknownNameError
-from parcast.files import assumes_alike
 from parcast.files import tables as files
+from parcast.files.alike import ASSUMED_ALIKE
 from parcast.model.machine import Machine
 from parcast.model.workload import Workload
 from parcast.plugins.entries import Reader, Resource, load
@@ -104,7 +104,7 @@ def _meant(path: Path, names: Iterable[str]) -> str:
 def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine | Workload:
     """Return what a file describes: what is wanted, or by ``None`` whichever it is."""
     reader = _reader(registry, path)
-    if assumes_alike() and group != "machines" and not (reader and reader.alike):
+    if ASSUMED_ALIKE.get() and group != "machines" and not (reader and reader.alike):
         raise ParcastError(
             f"--assume-alike: {path} is no recorded run, and only of these can ranks stand for "
             "others; leave it out"

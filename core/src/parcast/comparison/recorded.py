@@ -49,7 +49,7 @@ def step_times(registry: Catalog, source: str | Path) -> Measurements | None:
     """
     workload = inputs.workload(registry, source)
     if workload.processes is None:  # ranks have no file
-        with assuming_alike(assume=True):
+        with assuming_alike():
             workload = inputs.workload(registry, source)
     steps = workload.repetitions
     if steps is None:

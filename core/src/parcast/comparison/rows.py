@@ -137,7 +137,7 @@ def _task(
     if question.error is not None:
         return Prediction(status=Status.INVALID, message=str(question.error))
     task = resolve_task(question.solver, question.query, question.settings)
-    if isinstance(task, Task) and (several or charge(question.query, 1.0)):
+    if isinstance(task, Task) and (several or question.query.machine.is_charged):
         question.query.once("work", work_of)  # now, while the operations of this point are at hand
     return task
 
@@ -238,7 +238,6 @@ def _with_elasticities(
         cost_of_elasticities,
         elasticities,
     )
-    from parcast.comparison.waits import waits
 
     solutions = {
         index: Solved(question, task, outcome)
@@ -260,14 +259,24 @@ def _with_elasticities(
         elif rows[index].time:
             rows[index] = _by_parts(rows[index])
     results = elasticities(registry, list(solved.values()), resolve_task, tell)
-    kinds = waits(registry, list(solved.values()), resolve_task, tell)
-    for index, explained, parts in zip(solved, results, kinds, strict=True):
+    for index, explained in zip(solved, results, strict=True):
         if explained is not None:
             rows[index] = _explained(rows[index], explained)
-        if parts:
-            details = {**rows[index].details, "waits": parts}
-            rows[index] = attrs.evolve(rows[index], details=details)
+    waiting = {i: solution for i, solution in solved.items() if _may_wait(solution.question.query)}
+    if waiting:
+        from parcast.comparison.waits import waits
+
+        kinds = waits(registry, list(waiting.values()), resolve_task, tell)
+        for index, parts in zip(waiting, kinds, strict=True):
+            if parts:
+                details = {**rows[index].details, "waits": parts}
+                rows[index] = attrs.evolve(rows[index], details=details)
     return rows
+
+
+def _may_wait(query: Query) -> bool:
+    """Whether others are on the machine, or the work of processes may be uneven."""
+    return query.machine.is_shared or query.workload.kind == "program"
 
 
 def _by_parts(row: Row) -> Row:
@@ -323,8 +332,8 @@ def _details(query: Query, prediction: Prediction) -> Mapping[str, Any]:
     details = dict(prediction.details)
     if prediction.assumptions:
         details["assumptions"] = list(prediction.assumptions)
-    if prediction.time is not None and (charged := charge(query, prediction.time)):
-        details["charge"] = charged
+    if prediction.time is not None and query.machine.is_charged:
+        details["charge"] = charge(query, prediction.time)
     nothing: dict[str, float] = {}
     if prediction.time is not None and (work := query.once("work", lambda _: nothing)):
         details["work"] = work

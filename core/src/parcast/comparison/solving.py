@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.comparison.jobs import jobs_of
-from parcast.comparison.lowering import convert, path
+from parcast.comparison.lowering import Conversion, convert, path
 from parcast.comparison.not_modeled import not_modeled
 from parcast.comparison.settings import Settings
 from parcast.errors import (
@@ -174,10 +174,12 @@ def resolve(
         conversion = _conversion(registry, original, entry.kind, load)
         if budget is not None and conversion > budget.left:
             return budget.refusal(name, conversion)
-        lowered = convert(registry.lowerings, query, entry.kind, original)
+        same = query.workload.kind == entry.kind
+        ways = registry.lowerings
+        lowered = Conversion(query) if same else convert(ways, query, entry.kind, original)
         query, steps, notes = lowered.query, steps + lowered.steps, notes + lowered.notes
         seconds += lowered.seconds
-        ways = [registry.lowerings[step] for step in steps]
+        taken = [registry.lowerings[step] for step in steps]
         reason = (solver_of or registry.solver)(entry.name).supports(query)
     except FileError:  # a wrong option is the asker's to mend
         raise
@@ -186,13 +188,15 @@ def resolve(
     if reason is not None:
         return Prediction(status=Status.REFUSED, message=str(reason))
     notes += tuple(not_modeled(registry, entry, original if steps else query))
-    exact = all(way.exact for way in ways)
-    below = all(way.exact or way.below for way in ways)
+    exact = all(way.exact for way in taken)
+    below = all(way.exact or way.below for way in taken)
     return Task(entry, query, steps, notes, exact, below, seconds, repeated)
 
 
 def _conversion(registry: Catalog, query: Query, goal: str, load: Callable[[str], Any]) -> float:
     """Return the stated seconds of turning a query's workload into a kind; 0 where none are."""
+    if query.workload.kind == goal:
+        return 0.0
     ways = path(registry.lowerings, query.workload.kind, goal)
     return float(load(ways[0].cost)(query)) if ways and ways[0].cost else 0.0
 

@@ -28,9 +28,9 @@ def without_waits(query: Query) -> Iterator[tuple[str, Query]]:
 
     Parts of a machine that are the doing of others say so by ``of_others``.
     """
-    parts = query.machine.parts
-    own = {name: part for name, part in parts.items() if not getattr(part, "of_others", False)}
-    if len(own) < len(parts):
+    if query.machine.is_shared:
+        parts = query.machine.parts.items()
+        own = {name: part for name, part in parts if not getattr(part, "of_others", False)}
         query = attrs.evolve(query, machine=attrs.evolve(query.machine, parts=own))
         yield BACKGROUND, query
     if query.workload.kind != "program":

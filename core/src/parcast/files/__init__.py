@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from parcast.startup import lazily
 
 if TYPE_CHECKING:
-    from parcast.files.alike import assumes_alike, assuming_alike
+    from parcast.files.alike import ASSUMED_ALIKE, assuming_alike
     from parcast.files.datasets import LICENCES, read_dataset
     from parcast.files.graphs import DARK, GRAPHS, digraph, graph_svg, quoted, write_graph
     from parcast.files.structuring import structure
@@ -27,10 +27,10 @@ else:
     __getattr__ = lazily(__name__)
 
 __all__ = [
+    "ASSUMED_ALIKE",
     "DARK",
     "GRAPHS",
     "LICENCES",
-    "assumes_alike",
     "assuming_alike",
     "check_file",
     "check_folder",

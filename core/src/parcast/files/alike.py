@@ -10,19 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_ALIKE: ContextVar[bool] = ContextVar("assume_alike", default=False)
-
-
-def assumes_alike() -> bool:
-    """Return whether what is read now may be of some ranks for all."""
-    return _ALIKE.get()
+#: Whether what is read now may be of some ranks for all.
+ASSUMED_ALIKE: ContextVar[bool] = ContextVar("assume_alike", default=False)
 
 
 @contextmanager
-def assuming_alike(assume: bool) -> Iterator[None]:
+def assuming_alike() -> Iterator[None]:
     """Take ranks without a file for the like of others, in the block."""
-    token = _ALIKE.set(assume)
+    token = ASSUMED_ALIKE.set(True)
     try:
         yield
     finally:
-        _ALIKE.reset(token)
+        ASSUMED_ALIKE.reset(token)

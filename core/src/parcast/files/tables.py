@@ -1,4 +1,7 @@
-"""Machine and workload files: TOML (or JSON) into frozen values, errors with their key path."""
+"""Machine and workload files: TOML (or JSON) into frozen values, errors with their key path.
+
+Workloads that are programs are texts, which are read here and understood by `parcast.program`.
+"""
 
 from __future__ import annotations
 
@@ -84,6 +87,13 @@ def read_data(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise FileError(f"{path}: the file holds no table but {type(data).__name__}")
     return data
+
+
+def read_program(path: str | Path) -> Workload:
+    """Return the workload of a ``.py`` file (see `parcast.program.reader.read_source`)."""
+    from parcast.program.reader import read_source
+
+    return read_source(read_text(Path(path)), str(path), Path(path).stem)
 
 
 _COMMON = {"name", "summary", "source", "sources"}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
     from parcast.model.placement import Placement, place
     from parcast.model.query import Parts, Prediction, Query, Status, is_lower_bound
-    from parcast.model.traffic import Messages, derives_traffic, traffic_of
+    from parcast.model.traffic import Messages, traffic_of
     from parcast.model.workload import ORIGINS, Repetitions, Workload
 else:
     __getattr__ = lazily(__name__)
@@ -69,7 +69,6 @@ __all__ = [
     "Wiring",
     "Workload",
     "check_network",
-    "derives_traffic",
     "is_lower_bound",
     "place",
     "port_name",

@@ -12,7 +12,7 @@ import numpy as np
 
 from parcast.errors import UnsupportedError
 from parcast.model.fabric import NO_LINK, Fabric
-from parcast.model.following import check_network
+from parcast.model.following import WHOLE_NETWORK, check_network
 from parcast.model.machine import LocalNetwork, Machine, Need
 from parcast.model.messages import (
     IN_NETWORK,
@@ -102,7 +102,8 @@ class Costs:
         """
         machine = query.machine
         network, local = machine.network, machine.network.local or LocalNetwork()
-        if "messages" in needs:
+        # who follows a whole network is refused only what derives traffic and contradicts itself
+        if "messages" in needs and (machine.derives_traffic or follows != WHOLE_NETWORK):
             check_network(machine, follows)
         startup = _stated(machine, "network.startup", "messages", needs) or 0.0
         bandwidth = network.bandwidth
@@ -161,12 +162,12 @@ class Costs:
 
     def sending(self, n: Number) -> Number:
         """Return how many seconds a message of ``n`` bytes keeps its sender busy."""
-        overhead = by_size(self.sizes, self.overhead, "overhead", n)
+        overhead = self._by_size(self.overhead, "overhead", n)
         return self._unless_signal(n, overhead + n * self.overhead_per_byte)
 
     def receiving(self, n: Number) -> Number:
         """Return how many seconds a message of ``n`` bytes keeps its receiver busy."""
-        seconds = by_size(self.sizes, self.overhead_receive, "overhead_receive", n)
+        seconds = self._by_size(self.overhead_receive, "overhead_receive", n)
         return self._unless_signal(n, seconds)
 
     @property
@@ -190,18 +191,22 @@ class Costs:
         within = self.placement.same_node(src, dst)
         size = n + np.where(within, 0, self.header)
         if expanded:
-            size = size * np.where(within, 1, by_size(self.sizes, 1, "expansion", n))
+            size = size * np.where(within, 1, self._by_size(1, "expansion", n))
         return self._unless_signal(n, size)
+
+    def _by_size(self, base: Number, field: str, n: Number) -> Number:
+        """Return what a field is for messages of ``n`` bytes, which is ``base`` below all sizes."""
+        return by_size(self.sizes, base, field, n) if self.sizes else base
 
     def latency(self, src: Number, dst: Number, n: Number) -> Number:
         """Return the seconds L from the end of sending ``n`` bytes to the first on the links."""
-        startup = by_size(self.sizes, self.startup, "startup", n)
+        startup = self._by_size(self.startup, "startup", n)
         seconds = self._by_level(src, dst, self.local_startup, startup, "startup")
         if self.fabric is None:
             return self._unless_signal(n, seconds)
         links = self._routes(src, dst)
         hops = np.where(links == NO_LINK, 0, self.wiring().latency[links]).sum(axis=1)
-        factor = by_size(self.sizes, 1, "latency_factor", n)
+        factor = self._by_size(1, "latency_factor", n)
         return self._unless_signal(n, seconds + factor * hops.reshape(np.shape(seconds)))
 
     def transfer(self, src: Number, dst: Number, n: Number) -> Number:
@@ -210,7 +215,7 @@ class Costs:
 
     def transfer_per_byte(self, src: Number, dst: Number, n: Number) -> Number:
         """Return the seconds that each byte of ``n`` is on the links, with nothing else there."""
-        per_byte = by_size(self.sizes, self.per_byte, "per_byte", n)
+        per_byte = self._by_size(self.per_byte, "per_byte", n)
         per_byte = self._by_level(src, dst, self.local_per_byte, per_byte, "per_byte")
         if self.fabric is not None:
             ranks = (each.ravel() for each in np.broadcast_arrays(src, dst))

@@ -233,6 +233,31 @@ class Machine:
         """The accelerators of a node, if it has any."""
         return self.part("accelerator", Accelerator)
 
+    @cached_property
+    def is_charged(self) -> bool:
+        """Whether it states what a run is charged: a price, or the power of nodes."""
+        powers = [group.power for group in self.nodes.groups]
+        return self.cost.price is not None or self.cost.power is not None or any(powers)
+
+    @cached_property
+    def is_shared(self) -> bool:
+        """Whether a part is the doing of others: it says so by ``of_others``."""
+        return any(getattr(part, "of_others", False) for part in self.parts.values())
+
+    @cached_property
+    def derives_traffic(self) -> bool:
+        """Whether its messages differ by more than their bytes, or share what they pass.
+
+        Otherwise all take ``network.startup`` and their bytes at ``network.bandwidth``, and the
+        machine says itself which part of that queues.
+        """
+        network = self.network
+        near = network.local is not None and self.nodes.cores > 1
+        more = network.sizes or network.levels or network.header or "topology" in self.parts
+        stated = network.contention_level is not None or network.saturation is not None
+        queues = network.contention == "fair" or (network.contention == "endpoint" and not stated)
+        return bool(near or more or queues)
+
     def part(self, name: str, part: type[Part]) -> Part | None:
         """Return the part called ``name`` if the machine states it."""
         value = self.parts.get(name)

@@ -145,8 +145,6 @@ class Wiring:
 
 def by_size(sizes: Sequence[SizeCosts], base: Number, field: str, n: Number) -> Number:
     """Return what a field is for messages of ``n`` bytes: ``base`` below all sizes."""
-    if not sizes:
-        return base
     values = np.array([base, *(getattr(size, field) for size in sizes)])
     return values[np.searchsorted([float(size.least) for size in sizes], n, side="right")]
 

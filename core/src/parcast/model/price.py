@@ -16,10 +16,9 @@ def charge(query: Query, seconds: float) -> dict[str, Any] | None:
     Whole nodes are charged, from the first process to the last. The price is in the currency
     of the machine's file, energy in joules. None where the machine states neither.
     """
-    cost, nodes = query.machine.cost, query.machine.nodes
-    powers = [group.power for group in nodes.groups]
-    if cost.price is None and cost.power is None and not any(powers):
+    if not query.machine.is_charged:
         return None
+    cost = query.machine.cost
     used = _used(query)
     hours = used * seconds / 3600
     bill: dict[str, Any] = {"nodes": used, "node_hours": hours}

@@ -16,25 +16,10 @@ from numpy.typing import NDArray
 
 from parcast.model.costs import Costs
 from parcast.model.fabric import NO_LINK, Ports, star
-from parcast.model.machine import Machine
 from parcast.model.phases import Traffic
 from parcast.quantities.rows import distinct_rows
 
 Column = NDArray[Any]
-
-
-def derives_traffic(machine: Machine) -> bool:
-    """Whether messages of a machine differ by more than their bytes, or share what they pass.
-
-    Otherwise all take ``network.startup`` and their bytes at ``network.bandwidth``, and the machine
-    says itself which part of that queues.
-    """
-    network = machine.network
-    near = network.local is not None and machine.nodes.cores > 1
-    more = network.sizes or network.levels or network.header or "topology" in machine.parts
-    stated = network.contention_level is not None or network.saturation is not None
-    queues = network.contention == "fair" or (network.contention == "endpoint" and not stated)
-    return bool(near or more or queues)
 
 
 @attrs.frozen(kw_only=True)

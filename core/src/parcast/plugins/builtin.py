@@ -20,7 +20,7 @@ parcast_kinds = (
 
 
 parcast_readers = (
-    Reader(".py", "parcast.files.programs:read_program", "A program, read and never executed."),
+    Reader(".py", "parcast.files.tables:read_program", "A program, read and never executed."),
 )
 
 

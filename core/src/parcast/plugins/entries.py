@@ -160,7 +160,7 @@ class Reader:
     found: others may be tables, or another reader's. With the suffix ``""`` it reads files of
     suffixes that nobody else reads, and folders and patterns such as ``run-*.json``, of which the
     mark is searched for in the names of their files, one a line. One that is ``alike`` can take
-    ranks that have no file for the like of others, where `parcast.files.assumes_alike` says so.
+    ranks that have no file for the like of others, where `parcast.files.ASSUMED_ALIKE` says so.
     What a ``command`` takes is no workload, and whoever gives it for one is told the command.
     """
 

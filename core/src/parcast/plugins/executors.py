@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -11,7 +12,7 @@ from multiprocessing import parent_process
 from multiprocessing.context import SpawnContext, SpawnProcess
 
 from parcast.errors import UnknownNameError
-from parcast.startup import seldom_collect
+from parcast.startup import SELDOM
 
 #: What libraries read to know how many threads to start: one in each of several processes.
 _THREADS = (
@@ -84,7 +85,7 @@ class _Context(SpawnContext):
 
 def _begin() -> None:
     """Leave Ctrl-C to the parent, end with it however it ends, and seldom look for cycles."""
-    seldom_collect()
+    gc.set_threshold(*SELDOM)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -14,9 +14,8 @@ from parcast.model.query import Query
 from parcast.program.jobs import Job, alone, ranks_of, together
 from parcast.program.matching.prepare import matched_program
 from parcast.program.source.attributes import Attributes, attributes_of
-from parcast.program.source.tree import Op, Tree, nested
+from parcast.program.source.tree import Op, Tree, is_offloaded, nested
 from parcast.program.unroll.blocks import Unrolled
-from parcast.program.unroll.offloading import is_offloaded
 from parcast.program.unroll.unrolling import unroll
 
 #: What of an operation is work, whoever does it.

@@ -8,17 +8,26 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.model.query import Parts, Status, is_lower_bound
-from parcast.results.ratios import efficiencies, throughputs
 from parcast.results.row import SCHEMA, Row, plain
 from parcast.results.texts import (
     bottleneck_text,
+    cause_text,
     energy_text,
+    error_text,
+    interval_text,
     mapping_text,
     merge_similar,
+    part_text,
+    percent_text,
     price_text,
     ranges,
+    rate_text,
+    reason_text,
+    sampled_text,
     spelled,
     time_text,
+    unanswered,
+    widened_text,
 )
 
 if TYPE_CHECKING:
@@ -77,28 +86,28 @@ class Results:
             "seed": _unless_same([str(row.seed) for row in self.rows]),
             "solver": [row.solver for row in self.rows],
             "time": [time_text(row.time) for row in self.rows],
-            "between": [_interval(row) for row in self.rows],
-            "95 % of samples": [_sampled(row) for row in self.rows],
-            "with record": [_widened(row) for row in self.rows],
-            "mostly from": [_cause(row) for row in self.rows],
+            "between": [interval_text(row) for row in self.rows],
+            "95 % of samples": [sampled_text(row) for row in self.rows],
+            "with record": [widened_text(row) for row in self.rows],
+            "mostly from": [cause_text(row) for row in self.rows],
             "measured": [time_text(row.measured) for row in self.rows],
-            "error": [_error(row.error) for row in self.rows],
-            "speedup": [_at_most(row, row.speedup, ".3g") for row in self.rows],
-            "efficiency": [_percent(part) for part in efficiencies(self.rows)],
+            "error": [error_text(row.error) for row in self.rows],
+            "speedup": [rate_text(row, row.speedup, ".3g") for row in self.rows],
+            "efficiency": [percent_text(part) for part in efficiencies(self.rows)],
             **{
                 f"{items}/s": [
-                    _at_most(row, rate, ".4g") for row, rate in zip(self.rows, rates, strict=True)
+                    rate_text(row, rate, ".4g") for row, rate in zip(self.rows, rates, strict=True)
                 ]
                 for items, rates in throughputs(self.rows).items()
             },
             **{
-                part.name: [_part(row.parts, part.name) for row in self.rows]
+                part.name: [part_text(row.parts, part.name) for row in self.rows]
                 for part in attrs.fields(Parts)
             },
             "bottleneck": [bottleneck_text(row) for row in self.rows],
             "price": [price_text(row) for row in self.rows],
             "energy": [energy_text(row) for row in self.rows],
-            "": [_reason(row) for row in self.rows],
+            "": [reason_text(row) for row in self.rows],
         }
         visible = {head: cells for head, cells in columns.items() if any(cells)}
         return list(visible), [list(cells) for cells in zip(*visible.values(), strict=True)]
@@ -141,6 +150,14 @@ class Results:
         from parcast.results.best import best
 
         return best(self.rows)
+
+    def answered(self) -> Results:
+        """Return the rows that have a time."""
+        return attrs.evolve(self, rows=[row for row in self.rows if row.status is Status.OK])
+
+    def unanswered(self) -> list[str]:
+        """Return who has no time, where and why: each reason once."""
+        return unanswered(self.rows)
 
     def machines(self) -> SideBySide | None:
         """Return machines beside each other (see `parcast.results.side_by_side.side_by_side`)."""
@@ -189,17 +206,6 @@ def _unless_same(cells: Sequence[str]) -> list[str]:
     return [""] * len(cells) if len(set(cells)) <= 1 else list(cells)
 
 
-def _at_most(row: Row, rate: float | None, digits: str) -> str:
-    """Return what a time gives by division: at most that, where the time is a lower bound."""
-    if not rate:
-        return ""
-    return f"{'<= ' if is_lower_bound(row) else ''}{rate:{digits}}"
-
-
-def _percent(part: float | None) -> str:
-    return "" if part is None else f"{100 * part:.3g} %"
-
-
 def _jobs(row: Row) -> Mapping[str, Any]:
     """Return the jobs of a row by name; what else a solver may call its jobs are none."""
     jobs = row.details.get("jobs")
@@ -214,39 +220,42 @@ def _slowdown(job: Mapping[str, Any]) -> str:
     return "" if slowdown is None else f"{slowdown:.3f}"
 
 
-def _error(error: float | None) -> str:
-    return "" if error is None else f"{100 * error:+.1f} %"
+def efficiencies(rows: Sequence[Row]) -> list[float | None]:
+    """Return each row's efficiency over the fewest processes of the same solver and settings.
+
+    With T(p) seconds on p processes, and q the fewest, that is q T(q) / (p T(p)): 1 where twice
+    the processes take half the time. None where there is no such row, or only one p.
+    """
+    fewest: dict[Any, Row] = {}
+    answered: dict[Any, set[int]] = {}
+    for row in rows:
+        if row.time:
+            answered.setdefault(_series(row), set()).add(row.p)
+        first = fewest.setdefault(_series(row), row)
+        if row.time and (row.p < first.p or not first.time):
+            fewest[_series(row)] = row
+    return [
+        _efficiency(fewest[_series(row)], row) if len(answered.get(_series(row), ())) > 1 else None
+        for row in rows
+    ]
 
 
-def _interval(row: Row) -> str:
-    """Return what is proven of the time; or between what a solver, by its ``range``, puts it."""
-    if row.lower is None and row.upper is None:
-        return " .. ".join(map(time_text, row.details.get("range", ())))
-    return f"{time_text(row.lower) or '0'} .. {time_text(row.upper) or '?'}"
+def _efficiency(first: Row, row: Row) -> float | None:
+    if not row.time or not first.time or is_lower_bound(row):
+        return None
+    return first.p * first.time / (row.p * row.time)
 
 
-def _sampled(row: Row) -> str:
-    interval = row.details.get("uncertainty", {}).get("interval")
-    return " .. ".join(map(time_text, interval)) if interval else ""
+def _series(row: Row) -> Any:
+    settings = tuple(sorted((name, spelled(value)) for name, value in row.params.items()))
+    return row.workload, row.machine, row.solver, row.d, str(row.mapping), row.seed, settings
 
 
-def _widened(row: Row) -> str:
-    """Return the interval that the record of the solver's errors is in, too."""
-    interval = row.details.get("record", {}).get("interval")
-    return " .. ".join(map(time_text, interval)) if interval else ""
-
-
-def _cause(row: Row) -> str:
-    """Return which uncertain number explains most of the variance, and how much of it."""
-    causes = row.details.get("uncertainty", {}).get("causes", {})
-    return next((f"{name} ({100 * part:.0f} %)" for name, part in causes.items()), "")
-
-
-def _part(parts: Parts | None, name: str) -> str:
-    if parts is None or not parts.total:
-        return ""
-    return f"{100 * getattr(parts, name) / parts.total:.1f} %"
-
-
-def _reason(row: Row) -> str:
-    return "" if row.status is Status.OK else f"{row.status.value}: {row.message}"
+def throughputs(rows: Sequence[Row]) -> dict[str, list[float | None]]:
+    """Return how much rows finish in a second, by what is counted."""
+    counted = [row.details.get("throughput") for row in rows]
+    names = dict.fromkeys(item["items"] for item in counted if item)
+    return {
+        name: [item["per_second"] if item and item["items"] == name else None for item in counted]
+        for name in names
+    }

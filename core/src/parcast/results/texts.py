@@ -1,4 +1,4 @@
-"""Texts of rows: cells of settings, times, prices and energies, and notes that are alike as one."""
+"""Texts of rows: cells of tables, sentences on rows without a time, and notes alike as one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from parcast.errors import shorten
+from parcast.model.query import Parts, Status, is_lower_bound
 from parcast.quantities.units import format_seconds
 from parcast.results.row import Row
 
@@ -79,6 +80,97 @@ _PART_OF = {
 def bottleneck_text(row: Row) -> str:
     """Return the number of the machine that decides, or the largest part of the time."""
     return _PART_OF.get(row.binding or "", row.binding or "")
+
+
+def rate_text(row: Row, rate: float | None, digits: str) -> str:
+    """Return what a time gives by division: at most that, where the time is a lower bound."""
+    if not rate:
+        return ""
+    return f"{'<= ' if is_lower_bound(row) else ''}{rate:{digits}}"
+
+
+def percent_text(part: float | None) -> str:
+    """Return a part as tables show it, or nothing."""
+    return "" if part is None else f"{100 * part:.3g} %"
+
+
+def error_text(error: float | None) -> str:
+    """Return an error as tables show it, with its sign, or nothing."""
+    return "" if error is None else f"{100 * error:+.1f} %"
+
+
+def interval_text(row: Row) -> str:
+    """Return what is proven of the time; or between what a solver, by its ``range``, puts it."""
+    if row.lower is None and row.upper is None:
+        return " .. ".join(map(time_text, row.details.get("range", ())))
+    return f"{time_text(row.lower) or '0'} .. {time_text(row.upper) or '?'}"
+
+
+def sampled_text(row: Row) -> str:
+    """Return where 95 % of the samples of its uncertain numbers put a time, or nothing."""
+    interval = row.details.get("uncertainty", {}).get("interval")
+    return " .. ".join(map(time_text, interval)) if interval else ""
+
+
+def widened_text(row: Row) -> str:
+    """Return the interval that the record of the solver's errors is in, too."""
+    interval = row.details.get("record", {}).get("interval")
+    return " .. ".join(map(time_text, interval)) if interval else ""
+
+
+def cause_text(row: Row) -> str:
+    """Return which uncertain number explains most of the variance, and how much of it."""
+    causes = row.details.get("uncertainty", {}).get("causes", {})
+    return next((f"{name} ({100 * part:.0f} %)" for name, part in causes.items()), "")
+
+
+def part_text(parts: Parts | None, name: str) -> str:
+    """Return how much of the time a part is, or nothing."""
+    if parts is None or not parts.total:
+        return ""
+    return f"{100 * getattr(parts, name) / parts.total:.1f} %"
+
+
+def reason_text(row: Row) -> str:
+    """Return why a row has no time, or nothing."""
+    return "" if row.status is Status.OK else f"{row.status.value}: {row.message}"
+
+
+def unanswered(rows: Sequence[Row]) -> list[str]:
+    """Return who has no time, where and why: each reason once."""
+    points: dict[tuple[str, str], dict[str, list[Row]]] = {}
+    for row in rows:
+        if row.status is not Status.OK:
+            solvers = points.setdefault((row.status.value, row.message), {})
+            solvers.setdefault(row.solver, []).append(row)
+    sentences = []
+    for (status, message), solvers in points.items():
+        places: dict[str, list[str]] = {}
+        for solver, without in solvers.items():
+            places.setdefault(_places(without, rows), []).append(solver)
+        sentences += [
+            f"{', '.join(names)} {status}{where}: {message}" for where, names in places.items()
+        ]
+    return sentences
+
+
+def _places(without: Sequence[Row], rows: Sequence[Row]) -> str:
+    """Return where a solver has no answer, in words; nothing where it has none at all."""
+    if len(set(map(_point, without))) == len(set(map(_point, rows))):
+        return ""
+    places = [
+        f" {word} {', '.join(dict.fromkeys(getattr(row, axis) for row in without))}"
+        for word, axis in (("for", "workload"), ("on", "machine"))
+        if {getattr(row, axis) for row in without} != {getattr(row, axis) for row in rows}
+    ]
+    processes = dict.fromkeys(str(row.p) for row in without)
+    if {*processes} != {str(row.p) for row in rows}:
+        places.append(f" at p = {', '.join(processes)}")
+    return "".join(places)
+
+
+def _point(row: Row) -> tuple[object, ...]:
+    return (row.workload, row.machine, row.p, row.d, row.mapping, row.seed, str(row.params))
 
 
 def merge_similar(sentences: Iterable[str]) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ import attrs
 
 from parcast import Query, Workload
 from parcast.errors import InvalidPointError
-from parcast.files import assumes_alike
+from parcast.files import ASSUMED_ALIKE
 from parcast.model import Repetitions
 from parcast_traces.describing import described
 from parcast_traces.errors import MissingRanksError
@@ -109,7 +109,7 @@ def read(path: Path) -> Workload:
     from parcast_traces.readers import read_trace
 
     try:
-        return workload(read_trace(path, assume_alike=assumes_alike()), path)
+        return workload(read_trace(path, assume_alike=ASSUMED_ALIKE.get()), path)
     except MissingRanksError as error:
         return Workload(
             name=path.stem,

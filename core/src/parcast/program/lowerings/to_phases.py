@@ -16,7 +16,7 @@ from parcast.model.costs import Costs
 from parcast.model.following import WHOLE_NETWORK
 from parcast.model.phases import CONSTANT, Phase, Phases, Traffic
 from parcast.model.query import Query
-from parcast.model.traffic import Messages, derives_traffic, traffic_of
+from parcast.model.traffic import Messages, traffic_of
 from parcast.model.workload import Workload
 from parcast.program.matching.blockwise import ends_in_block_order
 from parcast.program.matching.collectives import is_signal
@@ -85,7 +85,7 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     chained = not ends_in_block_order(prepared.native, math.inf)
     native = _timed(prepared.native)
     _check_alike(counts, query)
-    traffic = _traffic(timed, counts, costs) if derives_traffic(query.machine) else None
+    traffic = _traffic(timed, counts, costs) if query.machine.derives_traffic else None
     phase = _phase(native, counts, costs, query, traffic)
     content = Phases(phase=(phase,))
     left_out = _notes(native, counts, phase, costs, query.machine.storage.aggregators)

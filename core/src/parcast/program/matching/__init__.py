@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         expand,
         find_collectives,
         groups_and_bytes,
-        is_collective,
     )
     from parcast.program.matching.folding import folded, periods_of
     from parcast.program.matching.prepare import PREPARATION, conversion_cost, matched_program
@@ -44,7 +43,6 @@ __all__ = [
     "folded",
     "groups",
     "groups_and_bytes",
-    "is_collective",
     "is_signal",
     "match_unrolled",
     "matched_program",

@@ -26,7 +26,7 @@ from parcast.program.matching.expansion import Collective, expand, find_collecti
 from parcast.program.matching.tasks import check_tasks
 from parcast.program.matching.wavefront import Needs, stuck_in
 from parcast.program.source.operations import ANY, SENDS
-from parcast.program.unroll.blocks import Unrolled
+from parcast.program.unroll.blocks import Unrolled, is_collective
 
 
 @attrs.frozen(eq=False)
@@ -40,7 +40,7 @@ class Matched:
     @cached_property
     def unrolled(self) -> Unrolled:
         """The program with its collectives expanded."""
-        return expand(self.native, self.algorithms, self.calls)
+        return expand(self.native, self.algorithms, self.calls) if self.calls else self.native
 
     @cached_property
     def columns(self) -> Columns:
@@ -66,7 +66,7 @@ def match_unrolled(
     """
     if unrolled.pools:
         check_tasks(unrolled, eager_limit)
-    calls = find_collectives(unrolled)
+    calls = find_collectives(unrolled) if any(map(is_collective, unrolled.blocks)) else []
     program = Matched(unrolled, algorithms, calls)
     in_blocks = all(len(call) == 1 for call in calls)
     if in_blocks and ends_in_block_order(unrolled, eager_limit):

@@ -20,7 +20,7 @@ from parcast.program.matching.collectives import (
     steps,
 )
 from parcast.program.source.operations import COLLECTIVES, VECTOR_COLLECTIVES
-from parcast.program.unroll.blocks import Block, Ranks, Request, Unrolled
+from parcast.program.unroll.blocks import Block, Ranks, Request, Unrolled, is_collective
 
 
 @attrs.frozen(eq=False)
@@ -44,11 +44,6 @@ _UNTAGGED = ("read", "write", "elapse")
 
 #: The arrivals that make one collective of all processes, or the one block of its groups.
 Collective = tuple[Arrival, ...]
-
-
-def is_collective(block: Block) -> bool:
-    """Return whether processes do this together."""
-    return block.op in COLLECTIVES or bool(block.arguments.get("collective", False))
 
 
 def find_collectives(unrolled: Unrolled) -> list[Collective]:

@@ -9,7 +9,7 @@ from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.model.answers import Answers
 from parcast.model.placement import place
 from parcast.model.query import Query
-from parcast.program.matching.collectives import Algorithms, placed
+from parcast.program.matching.collectives import UNNAMED, Algorithms, placed
 from parcast.program.matching.deadlock import Matched, match_unrolled
 from parcast.program.unroll.offloading import timed_on_accelerators
 
@@ -37,7 +37,8 @@ def matched_program(query: Query, *, pools: bool = False, timed: bool = True) ->
     """
     program, network = query.workload.content, query.machine.network
     values = tuple(item for item in query.values.items() if item[0] != "d")
-    chosen = placed(query)
+    named = network.collectives is not None or query.machine.storage.aggregators is not None
+    chosen = placed(query) if named else UNNAMED
     places = tuple(
         sha256(instances.tobytes()).hexdigest()
         for instances in (chosen.nodes, *chosen.levels)
@@ -86,7 +87,7 @@ def _prepare(query: Query, chosen: Algorithms, *, timed: bool) -> Matched | Inva
     limit = math.inf if network.eager_limit is None else network.eager_limit
     try:
         unrolled = query.workload.content.at(query)
-        if timed:
+        if timed and query.workload.content.offloads:
             unrolled = timed_on_accelerators(unrolled, query)
         return match_unrolled(unrolled, chosen, limit)
     except InvalidPointError as error:

@@ -80,7 +80,7 @@ class Reader:
                 self._fail(line, f"no isend() or irecv() gives a request called {name!r}.{hint}")
         for read in self._read:
             self._check_known(read)
-        outside = set(assigned(tuple(_outside_pools(body))))
+        outside = set(assigned(tuple(_outside_pools(body)))) if self._in_pools else ()
         for name, line in self._in_pools.items():
             if name in outside:
                 self._fail(line, f"{name!r} is set in a task and outside; give it another name")

@@ -86,6 +86,11 @@ class Op:
     col: int = attrs.field(default=0, eq=False)
 
 
+def is_offloaded(arguments: Mapping[str, object]) -> bool:
+    """Return whether these are the arguments of a computation on an accelerator."""
+    return arguments.get("on") == "gpu"
+
+
 Statement = Assign | For | Pool | If | Op
 
 

@@ -51,6 +51,11 @@ class Block:
     requests: tuple[Request, ...] = ()
 
 
+def is_collective(block: Block | Operation) -> bool:
+    """Return whether processes do this together."""
+    return block.op in COLLECTIVES or bool(block.arguments.get("collective", False))
+
+
 @attrs.frozen
 class Operation:
     """One operation of one rank, every argument a plain number, text, flag or None."""

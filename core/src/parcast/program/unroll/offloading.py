@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,15 +14,11 @@ from parcast.model.accelerator import Accelerator
 from parcast.model.placement import place
 from parcast.model.query import Query
 from parcast.program.source.operations import OFFLOADED
+from parcast.program.source.tree import is_offloaded
 from parcast.program.unroll.blocks import Block, Column, Ranks, Unrolled
 
 #: How many processes share the accelerator of each of these ranks.
 _Turns = Callable[[Block], Column]
-
-
-def is_offloaded(arguments: Mapping[str, Any]) -> bool:
-    """Return whether these are the arguments of a computation on an accelerator."""
-    return arguments.get("on") == "gpu"
 
 
 def timed_on_accelerators(unrolled: Unrolled, query: Query) -> Unrolled:

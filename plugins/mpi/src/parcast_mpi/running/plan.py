@@ -11,9 +11,9 @@ import numpy as np
 
 from parcast import InvalidPointError, UnsupportedError
 from parcast.program import Operation, Unrolled
-from parcast.program.matching import find_collectives, groups, groups_and_bytes, is_collective
+from parcast.program.matching import find_collectives, groups, groups_and_bytes
 from parcast.program.source import COLLECTIVES, SENDS, VECTOR_COLLECTIVES
-from parcast.program.unroll import Pool
+from parcast.program.unroll import Pool, is_collective
 
 #: Collectives that have a block for each process in a buffer.
 _BLOCKS = frozenset({"gather", "scatter", "allgather", "alltoall", "reduce_scatter"})

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 from parcast.files import graph_svg
+from parcast.quantities import generator
 from parcast_petri.nets.arrays import Arrays
 from parcast_petri.nets.drawing import picture
 from parcast_petri.nets.token_game import Play
@@ -65,7 +67,7 @@ g.node { scroll-margin: 70px 120px; }
 def lines(net_arrays: Arrays, steps: int) -> Iterator[str]:
     """Yield a line for each firing: number, time, transition, and the tokens that moved."""
     changes = _changes(net_arrays)
-    for number, (time, name) in enumerate(islice(Play(net_arrays).events(), steps), 1):
+    for number, (time, name) in enumerate(_firings(net_arrays, steps), 1):
         moved = ", ".join(f"{place} {by:+d}" for place, by in changes[name].items())
         yield f"{number:6d}  {float(time):14.9g} s  {name}  ({moved})"
 
@@ -73,7 +75,7 @@ def lines(net_arrays: Arrays, steps: int) -> Iterator[str]:
 def page(net_arrays: Arrays, steps: int) -> str:
     """Return an HTML page that plays the first steps; arrow keys go on and back."""
     net = net_arrays.net
-    firings = [(float(time), name) for time, name in islice(Play(net_arrays).events(), steps)]
+    firings = [(float(time), name) for time, name in _firings(net_arrays, steps)]
     initial = {place: net.initial.get(place, 0) for place in net.places}
     data = {
         "initial": initial,
@@ -94,6 +96,10 @@ def page(net_arrays: Arrays, steps: int) -> str:
         f"{svg}<script type='application/json' id='steps'>{embedded}</script>\n"
         f"<script>{_SCRIPT}</script></html>\n"
     )
+
+
+def _firings(net_arrays: Arrays, steps: int) -> Iterator[tuple[Any, str]]:
+    return islice(Play(net_arrays, generator(0, 0)).events(), steps)
 
 
 def _changes(net_arrays: Arrays) -> dict[str, dict[str, int]]:

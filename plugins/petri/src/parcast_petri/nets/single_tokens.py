@@ -38,7 +38,7 @@ class SingleTokens:
     speeds: tuple[Tokens, ...]
     links: tuple[Link, ...]
     marked: Whole  #: the places that have a token at first
-    same: float = 0.0  #: as `parcast_petri.nets.net.Net` has it
+    net: Net  #: one without names, which says how much later is still of one instant
 
     def __len__(self) -> int:
         return len(self.delay)
@@ -56,7 +56,7 @@ class SingleTokens:
         rates = [*self.speeds, *(link.capacity for link in self.links)]
         members = np.bincount(self.speed[self.speed >= 0], minlength=len(self.speeds))
         return Arrays(
-            net=Net(places=(), transitions=(), initial={}, same=self.same),
+            net=self.net,
             form=form,
             options=options,
             columns=columns,
@@ -109,16 +109,18 @@ class SingleTokens:
             k.READER: [pool for place in sorted(readers) for pool in readers[place]],
             k.CODE: [operation for operation, _ in operations],
             k.OPERAND: [*(operand for _, operand in operations), 0],
-            **link_columns(self.links, numbers, counted),
         }
         if rates:
             columns |= {
+                **link_columns(self.links, numbers, counted),
                 k.READER_AT: starts(readers, counted),
                 k.CODE_AT: starts(codes, count + len(rates)),
                 k.POOL: self.speed,
                 k.LOAD: np.where(self.load < 0, -1, self.load + self.places),
             }
         else:
+            links = (k.MEMBER, k.MEMBER_WEIGHT, k.ON, k.ON_WEIGHT, k.WATCHED)
+            columns |= dict.fromkeys(links, ()) | {k.MEMBER_AT: Constant(0, 1)}
             columns |= {at: Constant(0, counted + 1) for at in (k.READER_AT, k.ON_AT, k.WATCHED_AT)}
             columns |= {at: Constant(-1, count) for at in (k.POOL, k.LOAD)}
             columns |= {k.CODE_AT: Constant(0, count + 1), k.DEGREE: Constant(0, count)}

@@ -9,7 +9,6 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.quantities import generator
 from parcast_petri.kernel import game
 from parcast_petri.kernel import layout as k
 from parcast_petri.nets.arrays import Arrays, Memory
@@ -42,7 +41,7 @@ class Play:
     net_arrays
         The net, as `kernel_arrays` gives it.
     draw
-        Random numbers, for nets with random delays.
+        Random numbers, for nets with random delays; others ask for none.
     most_firings
         How many firings there may be.
     memory
@@ -57,7 +56,7 @@ class Play:
         memory: Memory | None = None,
     ) -> None:
         self.net_arrays, self.most_firings = net_arrays, most_firings
-        self.draw = generator(0, 0) if draw is None else draw
+        self.draw = np.random.default_rng(0) if draw is None else draw
         self.memory = memory or net_arrays.memory()
 
     def events(self) -> Iterator[tuple[Any, str]]:

@@ -11,6 +11,7 @@ import numpy as np
 from parcast.errors import UnsupportedError
 from parcast.model import SIGNAL, Costs, Machine, Query
 from parcast_petri.machine.links import Duplex, Links, OtherNetwork
+from parcast_petri.options import Options
 
 #: The number of no network.
 NO_NETWORK = -1
@@ -76,6 +77,37 @@ def _check_links(links: Links, machine: Machine) -> None:
             "links.backbone is relative to one bandwidth of all messages, and network.sizes or "
             "network.levels state several; set network.contention to 'fair' and state a topology"
         )
+
+
+def refuse_sharing(networks: Sequence[Wires], options: Options) -> None:
+    """Refuse options that do not say how these networks are shared."""
+    for wires in networks:
+        if reason := _refusal(wires, options):
+            raise UnsupportedError(f"petri.sharing = {options.sharing!r} {reason}")
+
+
+def _refusal(wires: Wires, options: Options) -> str | None:
+    """Return why a network cannot be shared in this way, or None."""
+    sharing = options.sharing
+    if wires.contention == "fair" and sharing not in ("max_min", "none"):
+        return (
+            "is of a bus or of ports, and network.contention is 'fair'; leave it out, or set it to "
+            "max_min or none"
+        )
+    if wires.contention == "fair" and sharing == "max_min" and options.startup == "inside":
+        return "and contention 'fair' share no startups; set petri.startup to outside"
+    if wires.contention == "endpoint" and sharing in ("fixed_batch", "fixed_sequential"):
+        return (
+            "is that of one medium for all, and contention is 'endpoint'; set petri.sharing to "
+            "ps_transfer, ps_all, max_min or fcfs"
+        )
+    if sharing == "fcfs" and wires.backbone is not None:
+        return "serves ports, no backbone; set petri.sharing to ps_transfer, ps_all or max_min"
+    if sharing == "fcfs" and wires.contention != "none" and options.servers == "single":
+        return "serves messages in order already; set petri.servers to infinite"
+    if sharing == "fcfs" and wires.contention != "none" and options.startup == "inside":
+        return "has its startups after the bus or the ports; set petri.startup to outside"
+    return None
 
 
 def _other(number: int, stated: OtherNetwork, main: Wires) -> Wires:

@@ -7,12 +7,11 @@ from typing import Any
 
 import attrs
 
-from parcast.errors import UnsupportedError
 from parcast_petri.nets.net import Tokens
 from parcast_petri.options import Options
 from parcast_petri.programs.flows import class_load
 from parcast_petri.programs.net_builder import NetBuilder, timed
-from parcast_petri.programs.networks import Wires
+from parcast_petri.programs.networks import Wires, refuse_sharing
 from parcast_petri.programs.rates import Rates
 
 #: Words under which the bandwidth is divided anew whenever the messages change.
@@ -168,34 +167,3 @@ class Transfers:
             asking = head
         self._step("take port in", message, {**asking, into: 1}, entering, queue=into)
         return self._step("enter", message, entering, {into: 1, **message.arrived}, **transfer)
-
-
-def refuse_sharing(networks: Sequence[Wires], options: Options) -> None:
-    """Refuse options that do not say how these networks are shared."""
-    for wires in networks:
-        if reason := _refusal(wires, options):
-            raise UnsupportedError(f"petri.sharing = {options.sharing!r} {reason}")
-
-
-def _refusal(wires: Wires, options: Options) -> str | None:
-    """Return why a network cannot be shared in this way, or None."""
-    sharing = options.sharing
-    if wires.contention == "fair" and sharing not in ("max_min", "none"):
-        return (
-            "is of a bus or of ports, and network.contention is 'fair'; leave it out, or set it to "
-            "max_min or none"
-        )
-    if wires.contention == "fair" and sharing == "max_min" and options.startup == "inside":
-        return "and contention 'fair' share no startups; set petri.startup to outside"
-    if wires.contention == "endpoint" and sharing in ("fixed_batch", "fixed_sequential"):
-        return (
-            "is that of one medium for all, and contention is 'endpoint'; set petri.sharing to "
-            "ps_transfer, ps_all, max_min or fcfs"
-        )
-    if sharing == "fcfs" and wires.backbone is not None:
-        return "serves ports, no backbone; set petri.sharing to ps_transfer, ps_all or max_min"
-    if sharing == "fcfs" and wires.contention != "none" and options.servers == "single":
-        return "serves messages in order already; set petri.servers to infinite"
-    if sharing == "fcfs" and wires.contention != "none" and options.startup == "inside":
-        return "has its startups after the bus or the ports; set petri.startup to outside"
-    return None

@@ -11,7 +11,7 @@ from parcast_petri.programs.lowering import ProgramNet
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.traffic import random_traffic
 from parcast_petri.solvers import costs, preparation
-from parcast_petri.solvers.prediction import of_run, of_runs
+from parcast_petri.solvers.prediction import of_runs
 from parcast_petri.solvers.replay import Beginnings, Replay, Runs, run_often, untouched
 
 
@@ -36,7 +36,7 @@ class Explicit:
         build = Nodes(loads, explicit=True)
         if not loads and not random_traffic(query):
             played = preparation.play_once(query, build)
-            return of_run(played.account, played.notes, {"transitions": played.transitions})
+            return played.prediction(played.notes)
         program = preparation.build_program(query, build)
         details = {"transitions": len(program.net.transitions)}
         runs = replications(query, program)

@@ -8,7 +8,6 @@ from parcast import Assumption
 from parcast.model import Prediction, Query
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.solvers import costs, preparation
-from parcast_petri.solvers.prediction import of_run
 
 
 class Mean:
@@ -47,8 +46,4 @@ class Mean:
                 "the mean slowdown is that of a long computation, and a program that begins finds "
                 "another number of jobs; use petri.explicit"
             )
-        return of_run(
-            played.account,
-            notes,
-            {"transitions": played.transitions, "firings": played.firings},
-        )
+        return played.prediction(notes, firings=played.firings)

@@ -1,4 +1,4 @@
-"""Predictions from runs."""
+"""Predictions from many runs."""
 
 from __future__ import annotations
 
@@ -9,22 +9,9 @@ import numpy as np
 
 from parcast.model import Parts, Prediction, Query, Status
 from parcast_petri.options import SampledOptions
-from parcast_petri.programs.accounting import Account
 from parcast_petri.solvers.replay import Runs
 
 LEVELS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
-
-
-def of_run(account: Account, notes: Sequence[str], details: Mapping[str, Any]) -> Prediction:
-    """Return the prediction of a net without random times."""
-    parts = _parts(account.spent.mean(axis=0))
-    return Prediction(
-        time=account.time,
-        parts=parts,
-        binding=parts.largest,
-        notes=tuple(notes),
-        details={**details, "ends": account.ends.tolist()},
-    )
 
 
 def of_runs(
@@ -49,7 +36,7 @@ def of_runs(
             f"after {estimate.count} runs the interval is +-{half:.2%} of the mean; give a larger "
             "petri.most or petri.tolerance"
         )
-    parts = _parts(runs.spent)
+    parts = Parts(*np.asarray(runs.spent).tolist())
     return Prediction(
         time=estimate.mean,
         parts=parts,
@@ -62,8 +49,3 @@ def of_runs(
         notes=tuple(notes),
         details=details,
     )
-
-
-def _parts(spent: Any) -> Parts:
-    compute, communication, io, synchronization = np.asarray(spent).tolist()
-    return Parts(compute, communication, io, synchronization)

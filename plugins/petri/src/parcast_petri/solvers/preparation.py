@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import attrs
 import numpy as np
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 
 from parcast import Assumption
 from parcast.errors import UnsupportedError
-from parcast.model import WHOLE_NETWORK, Costs, Query
+from parcast.model import WHOLE_NETWORK, Costs, Parts, Prediction, Query
 from parcast.program.matching import matched_program
 from parcast_petri.compilation import GAME
 from parcast_petri.kernel import layout as k
+from parcast_petri.machine.background import Background
 from parcast_petri.machine.load import Load, loads_of
 from parcast_petri.nets.arrays import Arrays, kernel_arrays
 from parcast_petri.nets.token_game import Play
@@ -47,15 +49,20 @@ LEAST_UNDELAYED = 0.05
 def loads(query: Query) -> dict[int, Load]:
     """Return the loads of the nodes that have processes."""
     needs = matched_program(query, pools=True).unrolled.needs()
-    return loads_of(query, Costs.of(query, needs, WHOLE_NETWORK).placement.node.tolist())
+    costs = Costs.of(query, needs, WHOLE_NETWORK)  # which refuses a machine that lacks a number
+    if query.machine.part("background", Background) is None:
+        return {}
+    return loads_of(query, costs.placement.node.tolist())
 
 
 def refusal(query: Query) -> str | None:
     """Return why no net of a query's program can be built, if that is known before."""
     try:
         background = loads(query)
-        dealt = can_be_dealt(query, Nodes(background))
-        count = net_operations(matched_program(query, pools=True).unrolled, dealt=dealt)
+        unrolled = matched_program(query, pools=True).unrolled
+        count = unrolled.count()
+        if unrolled.pools:
+            count = net_operations(unrolled, dealt=can_be_dealt(query, Nodes(background)))
         if count > MOST_OPERATIONS:
             plain = not background and is_plain(query, query.options or Options())
             most = MOST_IN_COLUMNS if plain else MOST_OPERATIONS
@@ -176,6 +183,21 @@ class Played:
     transitions: int
     firings: int
     times: Sequence[float] = ()  #: when each fired, of a net that is not in columns
+
+    def prediction(self, notes: Sequence[str], **details: Any) -> Prediction:
+        """Return the prediction of a run without random times."""
+        parts = Parts(*self.account.spent.mean(axis=0).tolist())
+        return Prediction(
+            time=self.account.time,
+            parts=parts,
+            binding=parts.largest,
+            notes=tuple(notes),
+            details={
+                "transitions": self.transitions,
+                **details,
+                "ends": self.account.ends.tolist(),
+            },
+        )
 
 
 def play_once(query: Query, nodes: Nodes) -> Played:

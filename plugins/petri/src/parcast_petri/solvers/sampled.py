@@ -21,7 +21,7 @@ from parcast_petri.programs.local_operations import Computing
 from parcast_petri.programs.nodes import Nodes
 from parcast_petri.programs.traffic import random_traffic
 from parcast_petri.solvers import costs, preparation
-from parcast_petri.solvers.prediction import of_run, of_runs
+from parcast_petri.solvers.prediction import of_runs
 from parcast_petri.solvers.replay import Replay, run_often
 from parcast_petri.theory.transform import SharedCore, shared_core
 
@@ -83,7 +83,7 @@ class Sampled:
         loads = preparation.loads(query)
         if not loads:
             played = preparation.play_once(query, Nodes(loads))
-            return of_run(played.account, played.notes, {"transitions": played.transitions})
+            return played.prediction(played.notes)
         program = preparation.build_program(query, Nodes(loads))
         details = {"transitions": len(program.net.transitions)}
         tables = _tables(program.computing, loads, idle=options.begin == "idle")

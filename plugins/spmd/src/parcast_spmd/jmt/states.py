@@ -12,35 +12,22 @@ from parcast_spmd.jmt.nodes import (
     KINDS,
     Ranked,
     arrivals_of,
-    check_names,
     join_refusal,
     parameter_of,
-    room_of,
-    servers_of,
-    service_of,
 )
+from parcast_spmd.jmt.regions import regions_of
 from parcast_spmd.jmt.routing import Targets, switched, targets, tasks
 from parcast_spmd.jmt.service import by_class, last, time_of
-from parcast_spmd.mixed.times import Phases, Time
+from parcast_spmd.jmt.station_states import station_service
+from parcast_spmd.mixed.times import Phases
 from parcast_spmd.states.model import (
     Mode,
     Node,
-    Order,
-    Region,
     Route,
-    Service,
-    Share,
     Spot,
     StatesModel,
 )
 
-_SHARES: Mapping[str, Share] = {
-    "EPSStrategy": "equal", "DPSStrategy": "by job", "GPSStrategy": "by class",
-}  # fmt: skip
-_ORDERS: Mapping[str, Order] = {
-    "TailStrategy": "tail", "HeadStrategy": "head", "RandStrategy": "random",
-    "SEPTStrategy": "tail", "LEPTStrategy": "tail",
-}  # fmt: skip
 #: Routing that looks at states, and so can be followed
 _ROUTES: Mapping[str, Literal["shortest", "in turn"]] = {
     "ShortestQueueLengthRoutingStrategy": "shortest", "RoundRobinStrategy": "in turn",
@@ -88,7 +75,7 @@ def states_from_jsimg(root: Element, where: str) -> StatesModel:
         classes=tuple(classes),
         closed=tuple(job.closed for job in outline.classes),
         modes=modes,
-        regions=tuple(reading.regions()),
+        regions=tuple(regions_of(outline.sim, index, outline.classes, where)),
         references=references,
         initial=reading.initial(references),
     )
@@ -120,7 +107,7 @@ class _Reading:
             name=name,
             kind=kind,  # type: ignore[arg-type]
             routes=routes,
-            service=self._service(sections, position) if kind == "station" else None,
+            service=station_service(sections, self.jobs, position) if kind == "station" else None,
             arrivals=self._arrivals(sections["RandomSource"], position) if kind == "source" else (),
             tasks=tuple(self._tasks(name, sections["Fork"], position)) if kind == "fork" else (),
         )
@@ -214,133 +201,6 @@ class _Reading:
                 )
             result.append(None if time is None else time.phases)
         return tuple(result)
-
-    def _service(self, sections: Mapping[str, Element], position: str) -> Service:
-        queue = sections["Queue"]
-        (kind,) = (name for name in ("Delay", "Server", "PSServer") if name in sections)
-        section = sections[kind]
-        check_names(queue, position)
-        check_names(section, position)
-        self._check_extras(queue, section, position)
-        times = service_of(section, self.jobs, position)
-        size = room_of(queue, position)
-        inside = sum(job.population for job in self.jobs)
-        if size is not None and inside <= size and all(job.closed for job in self.jobs):
-            size = None
-        served = [r for r, time in enumerate(times) if time is not None]
-        order, ranks = self._order(queue, times, served, position)
-        share, weights = self._share(section, served, position)
-        servers = 1 if kind == "Delay" else servers_of(section, position)
-        if share != "equal" and servers > 1:
-            raise FileError(
-                f"{position}: weights of classes at {servers} servers are not followed."
-            )
-        return Service(
-            kind="delay" if kind == "Delay" else "turns" if kind == "Server" else "shared",
-            servers=servers,
-            times=tuple(
-                self._phases(time, f"{position}: service of {job.name!r}")
-                for time, job in zip(times, self.jobs, strict=True)
-            ),
-            means=tuple(0.0 if time is None else time.mean for time in times),
-            order=order,
-            ranks=ranks,
-            share=share,
-            weights=weights,
-            size=size,
-            full=() if size is None else tuple(self._full(queue, served, size, position)),
-        )
-
-    def _phases(self, time: Time | None, position: str) -> Phases | Literal[0] | None:
-        if time is None:
-            return None
-        if not time.mean:
-            return 0
-        if time.phases is None:
-            raise FileError(f"{position} is no sequence of exponential phases.")
-        return time.phases
-
-    def _full(
-        self, queue: Element, served: Sequence[int], size: int, position: str
-    ) -> Iterator[Literal["lost", "blocks"]]:
-        drops = queue.find("parameter[@name='dropStrategies']")
-        rules = {} if drops is None else by_class(drops)
-        for r, job in enumerate(self.jobs):
-            rule = "drop"
-            if job.name in rules:
-                rule = rules[job.name].findtext("value", "").strip()
-            if r in served and rule not in {"drop", "BAS blocking"}:
-                raise FileError(
-                    f"{position} has room for {size} jobs and the rule {rule!r}; known are 'drop' "
-                    "and 'BAS blocking'."
-                )
-            yield "lost" if rule == "drop" else "blocks"
-
-    def _order(
-        self, queue: Element, times: Sequence[Time | None], served: Sequence[int], position: str
-    ) -> tuple[Order, tuple[float, ...]]:
-        parameter = queue.find("parameter[@name='QueuePutStrategy']")
-        entries = {} if parameter is None else by_class(parameter)
-        kinds = {
-            last(entries[self.jobs[r].name].get("classPath"))
-            for r in served
-            if self.jobs[r].name in entries
-        } or {"TailStrategy"}
-        if len(kinds) > 1 or (kind := kinds.pop()).removesuffix("Priority") not in _ORDERS:
-            raise FileError(
-                f"{position}: QueuePutStrategy is {', '.join(sorted(kinds)) or kind}; known are "
-                f"{', '.join(_ORDERS)}, one for all classes."
-            )
-        plain = kind.removesuffix("Priority")
-        sign = {"SEPTStrategy": 1.0, "LEPTStrategy": -1.0}.get(plain, 0.0)
-        if sign and kind != plain:
-            raise FileError(f"{position}: {kind} is not followed; leave the priorities out.")
-        ranks = [
-            sign * (0.0 if time is None else time.mean) - job.priority * (kind != plain)
-            for time, job in zip(times, self.jobs, strict=True)
-        ]
-        return _ORDERS[plain], tuple(ranks)
-
-    def _share(
-        self, section: Element, served: Sequence[int], position: str
-    ) -> tuple[Share, tuple[float, ...]]:
-        parameter = section.find("parameter[@name='PSStrategy']")
-        entries = {} if parameter is None else by_class(parameter)
-        names = [self.jobs[r].name for r in served]
-        kinds = {last(entries[name].get("classPath")) for name in names if name in entries}
-        kinds = kinds or {"EPSStrategy"}
-        if len(kinds) > 1 or (kind := kinds.pop()) not in _SHARES:
-            raise FileError(
-                f"{position}: PSStrategy is {', '.join(sorted(kinds)) or kind}; known are "
-                f"{', '.join(_SHARES)}, one for all classes."
-            )
-        stated = section.find("parameter[@name='serviceWeights']")
-        weights = {} if stated is None else by_class(stated)
-        result = tuple(
-            number(weights[job.name].findtext("value"), f"{position}: weight of {job.name!r}")
-            if job.name in weights
-            else 1.0
-            for job in self.jobs
-        )
-        if _SHARES[kind] != "equal" and not all(result[r] for r in served):
-            raise FileError(f"{position}: a weight is 0; give weights above 0.")
-        return _SHARES[kind], result
-
-    def _check_extras(self, queue: Element, section: Element, position: str) -> None:
-        """Refuse what a station says besides."""
-        for parameter in (*queue, *section):
-            values = {(value.text or "").strip() for value in parameter.iter("value")}
-            wrong = {
-                "numberOfVisits": values - {"1"},
-                "classParallelism": values - {"1"},
-                "Impatience": values - {"null"},
-                "retrialDistributions": set(by_class(parameter)),
-                "serverCompatibilities": values & {"false"},
-                "maxRunning": values - {"-1"},
-            }
-            name = parameter.get("name", "")
-            if wrong.get(name):
-                raise FileError(f"{position}: its {name} is not followed; leave it out.")
 
     def _check_place(self, section: Element, position: str) -> None:
         for parameter in section:
@@ -454,51 +314,6 @@ class _Reading:
         if sum(result.values()) > _MOST_JOBS:
             raise FileError(f"{self.where}: it begins with more than {_MOST_JOBS:,} jobs.")
         return result
-
-    def regions(self) -> Iterator[Region]:
-        """Yield the regions that limit jobs."""
-        seen: set[int] = set()
-        for region in self.outline.sim.iterfind("blockingRegion"):
-            name = region.get("name", "")
-            position = f"{self.where}: region {name!r}"
-            limit, most_of = self._limits(region, position)
-            if limit is None and not any(limit is not None for limit in most_of):
-                continue
-            stated = [attribute(n, "nodeName", position) for n in region.iterfind("regionNode")]
-            if strange := [node for node in stated if node not in self.index]:
-                raise FileError(f"{position}: {strange[0]!r} is no node; name one.")
-            nodes = frozenset(self.index[node] for node in stated)
-            if not nodes or seen & nodes:
-                raise FileError(f"{position} has no nodes, or one of another region; mend it.")
-            seen |= nodes
-            sizes = self._by_class(region, "classSize", "size", "1", position)
-            drops = {
-                r.get("jobClass"): r.get("dropThisClass") for r in region.iterfind("dropRules")
-            }
-            yield Region(
-                name=name, nodes=nodes, most=limit, most_of=most_of, weights=tuple(sizes),
-                lost=tuple(drops.get(job.name) == "true" for job in self.jobs),
-            )  # fmt: skip
-
-    def _limits(self, region: Element, position: str) -> tuple[int | None, tuple[int | None, ...]]:
-        memory = {e.get("maxMemory", "-1") for e in region.iterfind("globalMemoryConstraint")} | {
-            e.get("maxMemoryPerClass", "-1") for e in region.iterfind("classMemoryConstraint")
-        }
-        if memory - {"-1"} or region.find("groupConstraint") is not None:
-            raise FileError(f"{position}: limits of memory and of groups are not followed.")
-        whole_limit = region.find("globalConstraint")
-        text = "-1" if whole_limit is None else (whole_limit.get("maxJobs") or "-1").strip()
-        limit = None if text == "-1" else whole(text, f"{position}: its limit")
-        by_name = self._by_class(region, "classConstraint", "maxJobsPerClass", "-1", position)
-        return limit, tuple(None if limit < 0 else limit for limit in by_name)
-
-    def _by_class(
-        self, region: Element, tag: str, key: str, default: str, position: str
-    ) -> Iterator[int]:
-        texts = {e.get("jobClass"): (e.get(key) or default).strip() for e in region.iterfind(tag)}
-        for job in self.jobs:
-            text = texts.get(job.name, default)
-            yield -1 if text == "-1" else whole(text, f"{position}: {key} of {job.name!r}")
 
 
 def _value(element: Element) -> str:

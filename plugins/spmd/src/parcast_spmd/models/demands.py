@@ -13,7 +13,6 @@ from parcast.quantities import Distribution
 from parcast_spmd.models.buffering import accesses, exchange
 from parcast_spmd.models.heterogeneous_processes import Uneven, common_speed, placement_of
 from parcast_spmd.models.order_statistics import mean_maximum
-from parcast_spmd.models.traffic import traffic_in
 from parcast_spmd.options import Options
 
 #: The models: synchronous I/O, asynchronous at one I/O node, asynchronous in clusters.
@@ -105,9 +104,10 @@ def not_used(query: Query) -> tuple[str, ...]:
 
 def check_machine(query: Query) -> None:
     """Refuse what the models cannot express: contradictions, processes without a core."""
-    if query.workload.content.uses(query)["messages"]:
+    if query.machine.derives_traffic and query.workload.content.uses(query)["messages"]:
         check_network(query.machine, WHOLE_NETWORK)
-    placement_of(query)
+    if not query.processes_alike:
+        placement_of(query)
 
 
 def model_of(phase: PhaseValues, query: Query) -> Model:
@@ -138,7 +138,7 @@ def _demands(
     phase: PhaseValues, query: Query, stated: float | None, options: Options, index: int
 ) -> Demands:
     compute, uneven = _computation(phase, query)
-    traffic = traffic_in(phase, query)
+    traffic = _traffic(phase, query)
     fixed, transfer = _messages(phase, query) if traffic is None else _times(traffic)
     level = (traffic.level if traffic else 0.0) if stated is None else stated
     groups = query.p // phase.group
@@ -187,13 +187,27 @@ def _computation(phase: PhaseValues, query: Query) -> tuple[float, Uneven | None
         return Uneven.of_memory(work, moved, phase.group, query)
     if not compute:
         return 0.0, None
-    placement = placement_of(query)
+    placement = None if query.processes_alike else placement_of(query)
     if placement is None:
         return compute, None
     if speed := common_speed(placement, query):
         return compute / speed, None
     uneven = Uneven.of(placement, compute, phase.group, query)
     return uneven.mean, uneven
+
+
+def _traffic(phase: PhaseValues, query: Query) -> Traffic | None:
+    """Return what a burst's messages take; None where ``network.startup`` and ``bandwidth`` say it.
+
+    A program that became the phase knows its messages.
+    """
+    if phase.traffic is not None or not (phase.messages or phase.bytes):
+        return phase.traffic
+    if not query.machine.derives_traffic:
+        return None
+    from parcast_spmd.models.traffic import traffic_of_phase
+
+    return traffic_of_phase(phase, query)
 
 
 def _messages(phase: PhaseValues, query: Query) -> tuple[float, float]:

@@ -22,14 +22,8 @@ def placement_of(query: Query) -> Placement | None:
 
 
 def _placement(query: Query) -> Placement | None:
-    nodes, p = query.machine.nodes, query.p
-    roomy = nodes.number is None or p <= nodes.number * nodes.cores
-    boosted = query.machine.processor.boost != 1
-    alike = not boosted and all(group.weight == 1 for group in nodes.groups)
-    if roomy and alike and isinstance(query.mapping, str):
-        return None
     placement = place(query)
-    crowded = placement.sharing.max() > nodes.cores
+    crowded = placement.sharing.max() > query.machine.nodes.cores
     return placement if crowded or (placement.speed != 1).any() else None
 
 

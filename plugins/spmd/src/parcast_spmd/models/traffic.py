@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import attrs
+import numpy as np
 
 from parcast import Query
 from parcast.model import (
@@ -11,28 +12,20 @@ from parcast.model import (
     Messages,
     PhaseValues,
     Traffic,
-    derives_traffic,
     traffic_of,
 )
 
 
-def traffic_in(phase: PhaseValues, query: Query) -> Traffic | None:
-    """Return what a burst's messages take; None where ``network.startup`` and ``bandwidth`` say it.
+def traffic_of_phase(phase: PhaseValues, query: Query) -> Traffic:
+    """Return what a burst's messages take.
 
-    A program that became the phase knows its messages. Those of a phase go to the right and to
-    the left in turn, as where the phase becomes a program.
+    They go to the right and to the left in turn, as where the phase becomes a program.
 
     Raises
     ------
     UnsupportedError
         If the machine lacks a number that the messages need.
     """
-    if phase.traffic is not None or not (phase.messages or phase.bytes):
-        return phase.traffic
-    if not derives_traffic(query.machine):
-        return None
-    import numpy as np
-
     ranks, count = np.arange(query.p), phase.messages or 1.0
     to_right = count if count <= 1 else count / 2
     messages = Messages.of(

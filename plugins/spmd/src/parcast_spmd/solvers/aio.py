@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from parcast import Assumption, Query, UnsupportedError
-from parcast_spmd.models.constant_bursts import rounds
 from parcast_spmd.models.demands import Demands
+from parcast_spmd.models.fork_join import rounds
 from parcast_spmd.models.heterogeneous_aio import solve_uneven
 from parcast_spmd.models.phase_answer import Answer, answer
 from parcast_spmd.mva.aql import solve_aql

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from parcast import Assumption, Query, UnsupportedError
-from parcast_spmd.models.constant_bursts import rounds
 from parcast_spmd.models.demands import Demands
-from parcast_spmd.models.fork_join import ctmc, eq16, fixed_cycles
+from parcast_spmd.models.fork_join import ctmc, eq16, fixed_cycles, rounds
 from parcast_spmd.models.phase_answer import Answer
 from parcast_spmd.options import SioMethod, SioOptions
 from parcast_spmd.solvers.phases import (

@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 
-from parcast_spmd.models.constant_bursts import rounds
+from parcast_spmd.models.fork_join import rounds
 from parcast_spmd.models.order_statistics import highest_mean
 from parcast_spmd.mva.mva_kernels import harmonic
 

@@ -13,10 +13,11 @@ from parcast.program.matching.collectives.groups import (
     is_signal,
     some,
 )
-from parcast.program.matching.collectives.names import ALGORITHMS, Algorithms, algorithms
+from parcast.program.matching.collectives.names import ALGORITHMS, UNNAMED, Algorithms, algorithms
 
 __all__ = [
     "ALGORITHMS",
+    "UNNAMED",
     "Algorithms",
     "Groups",
     "Step",

@@ -134,3 +134,7 @@ def _known(op: str, name: str, options: list[str]) -> None:
     if name not in options:
         hint = did_you_mean(name, options) or f" Known: {', '.join(options)}."
         raise FileError(f"network.collectives: {op} has no algorithm {shorten(name)!r}.{hint}")
+
+
+#: Of machines that name none.
+UNNAMED = algorithms()
