@@ -54,6 +54,10 @@ class _Strict(ast.NodeTransformer):
             node.value = ast.Call(ast.Name("finite", ast.Load()), [node.value], [])
         return node
 
+    def visit_AugAssign(self, node):
+        total = ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value)
+        return self.visit(ast.Assign([node.target], total))
+
 
 STRICT = """
 from parcast.quantities.expressions import OPERATORS, power
@@ -66,8 +70,7 @@ def finite(x):
 
 
 def strict(source):
-    text = source.replace("x += ", "x = x + ").replace("y += ", "y = y + ")
-    tree = ast.fix_missing_locations(_Strict().visit(ast.parse(text)))
+    tree = ast.fix_missing_locations(_Strict().visit(ast.parse(source)))
     return STRICT + ast.unparse(tree)
 
 
@@ -124,6 +127,7 @@ def compare_with_calling(source, size):
 @settings(max_examples=cases(40))
 @given(st.integers(0, 2**32), st.integers(1, 7))
 @example(238339, 1)  # a source of -1 that is no ANY
+@example(9585, 2)  # y += 2**53 + 1 adds one number
 def test_every_rank_has_the_operations_that_calling_the_program_gives(seed, size):
     compare_with_calling(random_source(random.Random(seed)), size)
 
