@@ -8,6 +8,7 @@ import pytest
 
 from parcast import InvalidPointError, Query, Registry, UnsupportedError, Workload
 from parcast.model.costs import Costs
+from parcast.model.following import WHOLE_NETWORK, check_network
 from parcast.model.placement import Placement
 from parcast.testing.queries import faster
 
@@ -234,3 +235,34 @@ def test_fractions_stay_exact():
     ]:
         assert isinstance(value, Fraction)
         assert value == expected
+
+
+@pytest.mark.parametrize("paid_by", ["wire", "sender"])
+@pytest.mark.parametrize("contention", [None, "none", "fair", "endpoint", "bus"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"header": 40},
+        {"sizes": [{"least": 1000, "startup": 4}]},
+        {"levels": [{"name": "socket", "size": 2, "startup": 1}]},
+        {"contention_level": 0.5},
+        {"eager": "waits", "eager_limit": 8, "acknowledgements": 0.1, "weight_bytes": 9},
+    ],
+    ids=lambda keys: " ".join(keys) or "nothing",
+)
+def test_a_network_followed_whole_is_refused_only_where_it_derives_traffic(
+    paid_by, contention, more
+):
+    """So `Costs.of` need not ask of others."""
+    stated = {**FULL["network"], "paid_by": paid_by, **more}
+    if contention is not None:
+        stated["contention"] = contention
+    machine = query(nodes={"cores": 1}, network=stated).machine
+    if not machine.derives_traffic:
+        check_network(machine, WHOLE_NETWORK)
+    elif paid_by == "sender" and (contention == "fair" or {*more} & {"header", "sizes", "levels"}):
+        with pytest.raises(UnsupportedError, match="paid_by = 'sender'"):
+            check_network(machine, WHOLE_NETWORK)
+        with pytest.raises(UnsupportedError, match="paid_by = 'sender'"):
+            Costs.of(query(nodes={"cores": 4}, network=stated), ALL, WHOLE_NETWORK)

@@ -78,10 +78,7 @@ def plan(
     accelerator has are left out.
     """
     from parcast.quantities import parse_numbers
-    from parcast_training.steps.megatron import arguments
-    from parcast_training.steps.picture import check_picture, write_picture
-    from parcast_training.steps.plan import front
-    from parcast_training.steps.solver import too_short
+    from parcast_training.steps.picture import check_picture
 
     registry = context.obj
     workload = registry.workload(model)
@@ -99,21 +96,37 @@ def plan(
         answers = [_counts(workload, on, p, result, rows) for p, result in plans.items()]
         print_json(answers[0] if len(answers) == 1 else {"schema": 1, "plans": answers})
     else:
-        for p, result in plans.items():
-            print_text(
-                f"{workload.name} on {p} accelerators of {on.name}: {result.possible:,} layouts "
-                f"can be, {len(result.fitting):,} of them fit, {result.timed:,} were timed by "
-                "their schedule"
-            )
-        print()
-        print_table(_head(rows, len(plans)), [_cells(row, len(plans)) for row in rows], _OPTIONAL)
-        assert on.accelerator is not None
-        print_text(f"\n{too_short(on.accelerator)}")
-    if output is None:
-        return
+        _print_plans(plans, rows, workload.name, on)
+    if output is not None:
+        _write_plans(output, plans, workload.name, on)
+
+
+def _print_plans(
+    plans: dict[int, Plan], rows: list[dict[str, Any]], name: str, on: Machine
+) -> None:
+    """Print how many layouts there are of each number of accelerators, and the best of them."""
+    from parcast_training.steps.solver import too_short
+
+    for p, result in plans.items():
+        print_text(
+            f"{name} on {p} accelerators of {on.name}: {result.possible:,} layouts can be, "
+            f"{len(result.fitting):,} of them fit, {result.timed:,} were timed by their schedule"
+        )
+    print()
+    print_table(_head(rows, len(plans)), [_cells(row, len(plans)) for row in rows], _OPTIONAL)
+    assert on.accelerator is not None
+    print_text(f"\n{too_short(on.accelerator)}")
+
+
+def _write_plans(output: Path, plans: dict[int, Plan], name: str, on: Machine) -> None:
+    """Write a picture of time against cost and memory, or arguments of the fastest layout."""
+    from parcast_training.steps.megatron import arguments
+    from parcast_training.steps.picture import write_picture
+    from parcast_training.steps.plan import front
+
     if output.suffix.lower() in {".html", ".svg"}:
         fronts = {p: [_row(choice, on, p) for choice in front(plans[p].fitting)] for p in plans}
-        write_picture(output, f"{workload.name} on {on.name}", fronts)
+        write_picture(output, f"{name} on {on.name}", fronts)
     else:
         fastest = min((plan.best[0] for plan in plans.values()), key=lambda c: c.step.seconds)
         write_text(output, " \\\n".join(arguments(fastest.job)) + "\n")

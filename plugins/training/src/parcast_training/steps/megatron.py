@@ -208,6 +208,27 @@ def arguments(job: Job) -> list[str]:
         raise UnsupportedError(
             "Megatron-LM has no schedule 'zero-bubble'; plan with --set schedule=1f1b"
         )
+    lines = _sizes(job)
+    if job.interleave > 1:
+        layers = job.layers // job.pp // job.interleave
+        lines.append(f"--num-layers-per-virtual-pipeline-stage {layers}")
+    if job.recompute == "full":
+        lines += ["--recompute-granularity full", "--recompute-method uniform"]
+    elif job.recompute == "selective":
+        lines.append("--recompute-granularity selective")
+    if job.zero > 1:
+        lines += ["--use-megatron-fsdp", f"--data-parallel-sharding-strategy {_SHARDED[job.zero]}"]
+        lines += ["--no-gradient-accumulation-fusion", "--ckpt-format fsdp_dtensor"]  # it asks for
+    lines += [f"--{name}" for name, on in _flags(job).items() if on]
+    lines.append(f"--attention-backend {job.attention}")
+    lines += [f"--{of}-dropout {0.1 if job.dropout else 0.0}" for of in ("attention", "hidden")]
+    if job.precision in _NARROW:
+        lines.append(_NARROW[job.precision])
+    return lines
+
+
+def _sizes(job: Job) -> list[str]:
+    """Return the arguments that say how large a model and its batches are, and how it is cut."""
     lines = [
         f"--num-layers {job.layers}",
         f"--hidden-size {job.hidden}",
@@ -231,17 +252,12 @@ def arguments(job: Job) -> list[str]:
             f"--moe-router-topk {job.active}",
             f"--expert-model-parallel-size {job.ep}",
         ]
-    if job.interleave > 1:
-        layers = job.layers // job.pp // job.interleave
-        lines.append(f"--num-layers-per-virtual-pipeline-stage {layers}")
-    if job.recompute == "full":
-        lines += ["--recompute-granularity full", "--recompute-method uniform"]
-    elif job.recompute == "selective":
-        lines.append("--recompute-granularity selective")
-    if job.zero > 1:
-        lines += ["--use-megatron-fsdp", f"--data-parallel-sharding-strategy {_SHARDED[job.zero]}"]
-        lines += ["--no-gradient-accumulation-fusion", "--ckpt-format fsdp_dtensor"]  # it asks for
-    flags = {
+    return lines
+
+
+def _flags(job: Job) -> dict[str, bool]:
+    """Return the arguments without a value, and which of them a job has."""
+    return {
         "swiglu": job.gated,
         "untie-embeddings-and-output-weights": not job.tied,
         "bf16": job.precision in {"bf16", "fp8", "fp4"},
@@ -253,9 +269,3 @@ def arguments(job: Job) -> list[str]:
         "overlap-param-gather": job.overlap_parameters and job.zero >= 1,
         "optimizer-cpu-offload": bool(job.offload),
     }
-    lines += [f"--{name}" for name, on in flags.items() if on]
-    lines.append(f"--attention-backend {job.attention}")
-    lines += [f"--{of}-dropout {0.1 if job.dropout else 0.0}" for of in ("attention", "hidden")]
-    if job.precision in _NARROW:
-        lines.append(_NARROW[job.precision])
-    return lines
