@@ -82,6 +82,7 @@ def plan(
     from parcast_training.steps.picture import check_picture, write_picture
     from parcast_training.steps.plan import front
     from parcast_training.steps.solver import too_short
+    from parcast_training.steps.unmodelled import configuration_notes
 
     registry = context.obj
     workload = registry.workload(model)
@@ -108,7 +109,8 @@ def plan(
         print()
         print_table(_head(rows, len(plans)), [_cells(row, len(plans)) for row in rows], _OPTIONAL)
         assert on.accelerator is not None
-        print_text(f"\n{too_short(on.accelerator)}")
+        lines = (*configuration_notes(plans[counts[0]].best[0].job), too_short(on.accelerator))
+        print_text("\n" + "\n".join(lines))
     if output is None:
         return
     if output.suffix.lower() in {".html", ".svg"}:
