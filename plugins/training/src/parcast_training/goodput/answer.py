@@ -110,9 +110,9 @@ def _affordable(question: Question, best: Cut, runs: int) -> int:
     if failures * _LEAST > _DRAWN:
         done = "" if best.finish is None else f", and done in {in_words(best.finish.mean)}"
         raise UnsupportedError(
-            f"{failures:,.0f} failures are too many to simulate; state a shorter --horizon, or less "
-            f"work (in the long run {percent(best.shares.useful)} of the time is useful, with a "
-            f"checkpoint every {in_words(best.interval)}{done}: exact)"
+            f"{failures:,.0f} failures are too many to simulate; state a shorter --horizon, or "
+            f"less work (in the long run {percent(best.shares.useful)} of the time is useful, "
+            f"with a checkpoint every {in_words(best.interval)}{done}: exact)"
         )
     return min(runs, int(_DRAWN / failures))
 
