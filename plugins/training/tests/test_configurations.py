@@ -248,6 +248,14 @@ def test_products_are_in_32_bits_unless_a_script_says_otherwise(tmp_path, words,
     assert read(tmp_path, "pretrain.sh", script).precision == precision
 
 
+def test_flags_and_numbers_that_are_not_modelled_are_named(tmp_path):
+    words = "--grad-reduce-in-bf16 --exp-avg-dtype bf16 --recompute-num-layers 3 --tp-comm-overlap"
+    script = SCRIPT.replace("--grad-reduce-in-bf16", words).replace(")\ntorchrun", "fi )\ntorchrun")
+    assert read(tmp_path, "a.sh", script).left_out == ("tp-comm-overlap", "exp-avg-dtype = bf16")
+    full = script.replace("--tp-comm", "--recompute-granularity full --tp-comm")
+    assert "recompute-num-layers = 3" in read(tmp_path, "b.sh", full).left_out
+
+
 def test_gradients_of_fp16_are_added_up_in_16_bits_unless_a_script_says_otherwise(tmp_path):
     script = SCRIPT.replace("--grad-reduce-in-bf16", "--fp16 --moe-layer-freq \"'([1]*24)'\"")
     assert read(tmp_path, "pretrain.sh", script).gradients == "16-bit"

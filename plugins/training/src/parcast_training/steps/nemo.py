@@ -103,6 +103,8 @@ def _beside(config: Mapping[str, Any], model: Mapping[str, Any]) -> dict[str, st
     settings[narrow if "16" in precision else "fp32"] = "true"
     if str(model.get("activation", "gelu")).removeprefix("fast-") in {"swiglu", "geglu", "reglu"}:
         settings["swiglu"] = "true"
+    if model.get("mcore_customization_config"):  # of Falcon's and Gemma's own layers
+        settings["mcore-customization-config"] = "true"
     if model.get("share_embeddings_and_output_weights") is False:
         settings["untie-embeddings-and-output-weights"] = "true"
     return settings | _optimizer(model)

@@ -40,7 +40,7 @@ _LEFT_OUT = {
     "account-for-embedding-in-pipeline-split": "", "account-for-loss-in-pipeline-split": "",
     "num-distributed-optimizer-instances": "1", "hierarchical-context-parallel-sizes": "",
     "cp-comm-type": "all_gather", "overlap-moe-expert-parallel-comm": "", "delay-wgrad-compute": "",
-    "optimizer": "adam", "mtp-num-layers": "0",
+    "optimizer": "adam", "mtp-num-layers": "0", "mcore-customization-config": "",
 }  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def left_out(settings: Mapping[str, str]) -> Iterator[str]:
         value = settings.get(name)
         beside, needed = _ONLY_WITH.get(name, (name, value))
         if value is not None and value != harmless and settings.get(beside) == needed:
-            yield name if value == "true" else f"{name} = {value}"
+            yield f"{name} = {value}" if harmless else name  # a flag has no value of its own
 
 
 def configuration_notes(job: Job) -> tuple[str, ...]:
