@@ -78,7 +78,7 @@ _HARMLESS = re.compile(
     r"num_local_experts|num_experts|n_routed_experts|(num_)?experts_per_tok(en)?|is_encoder_decoder"
     r"|moe_intermediate_size|.*router.*|.*aux_loss.*|.*routing.*|(use_)?sliding_window"
     r"|max_window_layers|moe_dropout|moe_layer_freq|chunk_size_feed_forward|cross_attention_.*"
-    r"|layer_types|no_rope_layer_interval|moe_norm_.*"
+    r"|layer_types|no_rope_layer_interval|moe_norm_.*|.*dtype"
 )
 
 #: What predicts further tokens, by layers that are left out.
@@ -168,7 +168,6 @@ def _unlike(config: Mapping[str, Any]) -> str:
 
 
 def _listed(value: Any) -> list[Any]:
-    """Return what a value says, as a list: nothing where it is off or another table."""
-    if isinstance(value, list):
-        return [repr(part) if isinstance(part, dict | list) else part for part in value]
-    return [] if not value or isinstance(value, dict | str) else [value]
+    """Return what a value says, as a list: nothing where it is off."""
+    values = value if isinstance(value, list) else [value] if value else []
+    return [repr(part) if isinstance(part, dict | list) else part for part in values]

@@ -20,6 +20,7 @@ _REFUSED = (
     (r"moe-latent-size", "", "its experts see a narrower token"),
     (r"is-hybrid-model|hybrid-.*|mamba-.*|linear-attention-.*", "", "its layers are recurrent"),
     (r"heterogeneous-layers-config-.*", "", "its layers differ"),
+    (r"window-size|window-attn-skip-freq", "", "a token sees some of the others alone"),
     (r"retro-.*", "", "it looks up neighbors of its text"),
     (r"(disable-)?vision-.*|img-.*|patch-dim|image-.*", "", "it sees pictures"),
     (r"attention-output-gate|use-gated-attention", "", "its attention has weights of a gate"),
@@ -42,7 +43,6 @@ _LEFT_OUT = {
     "cp-comm-type": "all_gather", "overlap-moe-expert-parallel-comm": "", "delay-wgrad-compute": "",
     "optimizer": "adam", "mtp-num-layers": "0", "mcore-customization-config": "",
 }  # fmt: skip
-
 
 #: What counts only beside another argument of such a value.
 _ONLY_WITH = {
