@@ -293,6 +293,21 @@ def test_formulas_that_leave_out_all_messages_give_way_to_numbers():
     assert bound(query).time == reference(query) == 2 + 2**-6
 
 
+@pytest.mark.parametrize(("steps", "startup"), [(2, 2**-4), (2, 2**-6), (64, 2**-6)])
+def test_formulas_that_leave_out_latencies_give_way_only_where_they_are_long(steps, startup):
+    """Each step is 1 s of work and one latency, whatever the number of messages posted."""
+    source = (
+        f"for step in range({steps}):\n    if size > 1:\n        isend(1 - rank, 1)\n"
+        "        isend(1 - rank, 1)\n        irecv(1 - rank)\n        irecv(1 - rank)\n"
+        "        waitall()\n    compute(2**20)"
+    )
+    level = {"name": "node", "size": 2, "startup": startup, "bandwidth": 2**40}
+    query = query_of(source, 2, machine={"nodes": {"cores": 2}}, levels=[level], contention="fair")
+    _, notes = lower(query.workload, query)
+    assert any("they leave out all messages" in note for note in notes) == (startup > 0.05)
+    assert 0.95 * reference(query) <= bound(query).time <= reference(query)
+
+
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 @pytest.mark.parametrize("op", ["allgatherv", "alltoallv", "gatherv", "scatterv"])
 def test_bytes_of_every_process_are_below_the_time_and_no_estimate(op, contention):

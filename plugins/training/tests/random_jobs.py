@@ -9,7 +9,6 @@ from parcast import InvalidPointError, Query, Registry
 from parcast.files import workload_from_data
 from parcast_training.steps.asking import step_at
 from parcast_training.steps.files import KIND
-from parcast_training.steps.job import with_parameters
 
 
 def random_machine(draw: random.Random) -> dict[str, Any]:
@@ -102,7 +101,7 @@ def random_query(registry: Registry, seed: int) -> Query:
     while True:
         machine = registry.machine(random_machine(draw))
         data, p = random_job(draw)
-        workload = with_parameters(workload_from_data(data, "job", {"training": KIND}))
+        workload = workload_from_data(data, "job", {"training": KIND})
         query = Query(workload=workload, machine=machine, p=p)
         try:
             step_at(query).seconds  # noqa: B018  (refuses what cannot be)

@@ -9,6 +9,7 @@ import attrs
 import pytest
 
 from parcast import InvalidPointError, Registry
+from parcast.cli import main
 from parcast.errors import FileError
 from parcast.files import workload_from_data
 from parcast.testing import seeds
@@ -91,6 +92,7 @@ def test_a_configuration_of_torchtitan_is_read(tmp_path):
     assert job.weights == 8_030_261_248 - (2 * 32 + 1) * 4096  # as its config.json has it
     assert (job.global_batch, job.micro_batch, job.tp, job.sp, job.zero) == (48, 3, 4, 1, 3)
     assert (job.precision, job.recompute, job.sequence) == ("fp8", "selective", 8192)
+    assert job.left_out == ("parallelism.data_parallel_replicate_degree = 2",)
 
 
 @pytest.mark.parametrize(
@@ -146,15 +148,61 @@ def test_a_configuration_of_nemo_is_read(tmp_path):
     assert (job.global_batch, job.micro_batch, job.tp, job.sp, job.pp) == (32, 2, 4, 1, 2)
     assert (job.sequence, job.precision, job.recompute, job.zero) == (4096, "bf16", "selective", 1)
     assert (job.gated, job.tied, job.dropout, job.head_dim) == (True, False, True, None)
+    assert (job.overlap_gradients, job.overlap_parameters, job.gradients) == (True, False, "fp32")
+    assert job.assumed == ("vocabulary",)
     assert (
         read(tmp_path, "slow.yaml", NEMO.replace("precision: bf16", "precision: 32")).precision
         == "fp32"
     )
 
 
+def test_what_nemo_names_otherwise_is_read(tmp_path):
+    text = NEMO.replace("11008", "${multiply:4, ${.hidden_size}}").replace(
+        "name: distributed_fused_adam",
+        "name: mcore_distributed_optim\n    overlap_param_sync: true\n    grad_sync_dtype: bf16",
+    )
+    job = read(tmp_path, "llama.yaml", text)
+    assert (job.ffn, job.zero, job.gradients) == (4 * 4096, 1, "16-bit")
+    assert (job.overlap_gradients, job.overlap_parameters) == (False, True)
+    wide = NEMO.replace("fp8: False", "fp8: False\n  override_vocab_size: 65024\n  fsdp: True")
+    job = read(tmp_path, "wide.yaml", wide)
+    assert (job.vocabulary, job.zero, job.assumed) == (65024, 3, ())
+
+
+def test_what_a_configuration_states_beyond_a_step_is_named_in_the_row(tmp_path, capsys):
+    text = NEMO.replace("fp8: False", "fp8: False\n  ub_tp_comm_overlap: true")
+    path = tmp_path / "llama.yaml"
+    path.write_text(text.replace("granularity: selective", "granularity: selective\n"
+                                 "  activations_checkpoint_num_layers: 2"))  # fmt: skip
+    registry = Registry()
+    (row,) = registry.compare(path, "a100-hdr", p=8, solvers="training.step").rows
+    notes = " ".join(row.notes)
+    assert "not modelled: ub-tp-comm-overlap" in notes  # and no number of layers without "full"
+    assert "vocabulary = 51200 is assumed" in notes
+    (row,) = registry.compare(
+        path, "a100-hdr", p=8, solvers="training.step", settings={"vocabulary": 32000}
+    ).rows
+    assert "is assumed" not in " ".join(row.notes)
+    plan = ["training", "plan", str(path), "a100-hdr", "--gpus", "64", "--best", "1"]
+    assert main([*plan, "--set", "tp=8", "--set", "pp=1"]) == 0
+    assert "not modelled: ub-tp-comm-overlap" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_job_from_python_is_set_as_that_of_a_file_is():
+    job = {"kind": "training", "layers": 4, "hidden": 64, "heads": 4, "sequence": 128,
+           "global_batch": 8}  # fmt: skip
+    settings = {"tp": 2, "pp": 2, "schedule": "zero-bubble"}
+    asked = {"p": 8, "solvers": "training.step"}
+    (row,) = Registry().compare(job, "a100-hdr", settings=settings, **asked).rows
+    (stated,) = Registry().compare({**job, **settings}, "a100-hdr", **asked).rows
+    assert row.time == stated.time is not None
+
+
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
+        ("  fp8:", "  bert_binary_head: False\n  fp8:", "a step is of a decoder"),
+        ("  fp8:", "  window_size: [1024, 0]\n  fp8:", "a token sees so many others"),
         ("  num_layers: 32", "  encoder_arch: transformer", "model.encoder_arch: a step is of a"),
         ("  fp8:", "  activations_checkpoint_recurrent: False\n  fp8:", "a step is of a decoder"),
         ("  num_layers: 32\n", "", "no --num-layers, which a training step needs"),
@@ -171,7 +219,13 @@ def test_what_is_no_decoder_of_nemo_is_refused(tmp_path, old, new, sentence):
     ("old", "new", "sentence"),
     [
         ("pretrain_gpt.py", "tools/pretrain_bert.py", "pretrain_bert.py trains no decoder"),
-        ("--grad-reduce", "--multi-latent-attention --grad-reduce", "layers that are all alike"),
+        ("pretrain_gpt.py", "pretrain_qwen2_vl.py", "pretrain_qwen2_vl.py trains no decoder"),
+        ("--grad-reduce", "--multi-latent-attention --grad-reduce", "whose layers are alike"),
+        ("--grad-reduce", "--moe-shared-expert-intermediate-size 512 --grad-reduce", "is shared"),
+        ("--grad-reduce", "--window-size 128,0 --grad-reduce", "some of the others alone"),
+        ("--grad-reduce", "--retro-project-dir x --grad-reduce", "neighbors of its text"),
+        ("--grad-reduce", "--spec own.layers get --grad-reduce", "what a program says"),
+        ("--grad-reduce", "--moe-layer-freq $FREQ --grad-reduce", "for its shell to work out"),
     ],
 )
 def test_scripts_of_other_models_are_refused(tmp_path, old, new, sentence):
@@ -195,6 +249,21 @@ def test_products_are_in_32_bits_unless_a_script_says_otherwise(tmp_path, words,
     assert read(tmp_path, "pretrain.sh", script).precision == precision
 
 
+def test_flags_and_numbers_that_are_not_modelled_are_named(tmp_path):
+    words = "--grad-reduce-in-bf16 --exp-avg-dtype bf16 --recompute-num-layers 3 --tp-comm-overlap"
+    script = SCRIPT.replace("--grad-reduce-in-bf16", words).replace(")\ntorchrun", "fi )\ntorchrun")
+    assert read(tmp_path, "a.sh", script).left_out == ("tp-comm-overlap", "exp-avg-dtype = bf16")
+    full = script.replace("--tp-comm", "--recompute-granularity full --tp-comm")
+    assert "recompute-num-layers = 3" in read(tmp_path, "b.sh", full).left_out
+
+
+def test_gradients_of_fp16_are_added_up_in_16_bits_unless_a_script_says_otherwise(tmp_path):
+    script = SCRIPT.replace("--grad-reduce-in-bf16", "--fp16 --moe-layer-freq \"'([1]*24)'\"")
+    assert read(tmp_path, "pretrain.sh", script).gradients == "16-bit"
+    wide = script.replace("--fp16", "--fp16 --accumulate-allreduce-grads-in-fp32")
+    assert read(tmp_path, "wide.sh", wide).gradients == "fp32"
+
+
 @pytest.mark.parametrize("seed", seeds(6))
 def test_a_job_comes_back_from_its_arguments_of_megatron(tmp_path, seed):
     draw = random.Random(seed)
@@ -206,7 +275,7 @@ def test_a_job_comes_back_from_its_arguments_of_megatron(tmp_path, seed):
     script.write_text(" ".join(arguments(job)))
     again = Registry().workload(script).content
     unsaid = {  # by Megatron-LM or by what it does by itself
-        "name", "dp", "ffn", "checkpoint_every", "overlap_tensor", "lora_on",
+        "name", "dp", "ffn", "checkpoint_every", "overlap_tensor", "lora_on", "left_out", "assumed",
         *(("overlap_parameters",) if job.zero == 0 else ()),
         *(("active",) if job.experts == 1 else ()),
     }  # fmt: skip
@@ -258,6 +327,8 @@ MODEL = {
             {"experts": 8, "active": 2, "ffn": 32},
         ),
         ({"layer_types": ["full_attention"] * 4, "type_vocab_size": 1}, {"layers": 4}),
+        ({"attn_type_list": [1, 1], "shared_intermediate_size": 0}, {"layers": 4}),
+        ({"num_mtp_modules": 3}, {"left_out": ("num_mtp_modules = 3",)}),
     ],
 )
 def test_a_model_is_as_its_classes_have_it(tmp_path, changes, expected):
@@ -282,6 +353,13 @@ def test_a_model_of_gpt_2_has_keys_of_its_own(tmp_path):
         ({"decoder_sparse_step": 2}, "some of its layers have no experts"),
         ({"sliding_window": 64}, "sliding_window = 64: a token sees so many others"),
         ({"block_configs": [{}]}, "its layers differ"),
+        ({"moe_num_experts": 64, "moe_k": 6}, "moe_num_experts = 64: it says that layers differ"),
+        ({"attn_type_list": [0, 1, 1]}, "attn_type_list"),
+        ({"sliding_window_pattern": "LLLG"}, "sliding_window_pattern = LLLG: it says that"),
+        ({"linear_attn_config": {"head_dim": 128}}, "linear_attn_config"),
+        ({"num_key_value_heads_per_layer": [4, 2]}, "num_key_value_heads_per_layer"),
+        ({"moe_layer_freq": [0, 1, 1]}, "some of its layers have no experts"),
+        ({"model_type": "qwen"}, "counts both matrices up together"),
         ({"num_experts": 8}, "no num_experts_per_tok"),
         ({"num_hidden_layers": None}, "the layers are missing; add n_layer or num_hidden_layers"),
     ],

@@ -162,3 +162,12 @@ def test_a_machine_without_disks_writes_no_state(capsys):
     line = ("--on", "loggp-cluster", "-p", "8", "--state", "1TB", *JOB[:2], *JOB[4:])
     assert main(["goodput", *line]) == 1
     assert "loggp-cluster says nothing of how fast it writes a state" in capsys.readouterr().err
+
+
+def test_a_job_of_too_many_failures_to_draw_is_told_what_is_exact(capsys):
+    asked = ["goodput", "--work", "30d", "--mtbf", "5min", "--checkpoint", "10min"]
+    assert main([*asked, "--restart", "0s", "--interval", "5min"]) != 0
+    told = " ".join(capsys.readouterr().err.split())
+    useful = 1 / (math.exp(3) - 1)
+    assert f"in the long run {100 * useful:.2f} % of the time is useful" in told
+    assert "done in 572.6 d: exact" in told

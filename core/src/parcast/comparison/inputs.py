@@ -123,11 +123,21 @@ def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine
             *(r.suffix for r in registry.readers.values() if not r.command),
         ]
         suffix_list = ", ".join(dict.fromkeys(filter(None, suffixes)))
+        if path.suffix.lower() in suffixes:
+            sought = _summaries(registry, path.suffix.lower())
+            raise FileError(
+                f"{path}: it has nothing that readers of {path.suffix!r} files look for: {sought}"
+            )
         raise FileError(f"{path}: no reader for {path.suffix!r} files. Known: {suffix_list}.")
     data = files.read_data(path)
     if group == "machines" or (group is None and files.is_machine(data)):
         return files.machine_from_data(data, str(path), registry.parts, name)
     return files.workload_from_data(data, str(path), registry.kinds, name)
+
+
+def _summaries(registry: Catalog, suffix: str) -> str:
+    of = [r.summary for r in registry.readers.values() if r.suffix == suffix and not r.command]
+    return " ".join(of)
 
 
 def _reader(registry: Catalog, path: Path) -> Reader | None:

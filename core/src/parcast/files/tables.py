@@ -134,7 +134,11 @@ def is_machine(data: Mapping[str, Any]) -> bool:
 def workload_from_data(
     data: Mapping[str, Any], where: str, kinds: Mapping[str, KindEntry], name: str = ""
 ) -> Workload:
-    """Return the workload that ``data`` describes; its kind is ``phases`` unless it says other."""
+    """Return the workload that ``data`` describes; its kind is ``phases`` unless it says other.
+
+    A content that has ``settable()`` returns what of it settings change: numbers by name, and the
+    words of other fields, each with its value.
+    """
     common = _common(data, where, name)
     kind = data.get("kind", "phases")
     if is_machine(data):
@@ -161,9 +165,11 @@ def workload_from_data(
                 f"{where}: {path} = {formula.text!r} uses {unknown[0]!r}, which is neither p, d "
                 f"nor one of [parameters].{hint}"
             )
+    numbers, choices = content.settable() if hasattr(content, "settable") else ({}, {})
     return Workload(
-        kind=kind, content=content, parameters=parameters, data=dict(data), where=where, **common
-    )
+        kind=kind, content=content, parameters={**numbers, **parameters}, choices=choices,
+        data=dict(data), where=where, **common,
+    )  # fmt: skip
 
 
 def _refuse_unknown(

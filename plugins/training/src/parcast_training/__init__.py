@@ -36,7 +36,12 @@ _JOBS = (
         "A step of training, or the config.json of a model.",
         r'"kind":\s*"training"|"num_hidden_layers":|"n_embd":|"architectures":',
     ),
-    (".sh", "megatron:read_arguments", "Arguments of Megatron-LM.", "--num-layers"),
+    (
+        ".sh",
+        "megatron:read_arguments",
+        "Arguments of Megatron-LM.",
+        r"--(encoder-)?num-layers|\bpretrain_\w+\.py|MODEL_ARGS",
+    ),
 )
 
 

@@ -14,6 +14,9 @@ from parcast.program.matching import Matched
 from parcast.program.source import SENDS
 from parcast_pamela.programs.words import resource_of
 
+#: Operations that leave their messages for a later one to wait for.
+_POSTING = frozenset({"isend", "irecv"})
+
 
 def link_seconds(matched: Matched, costs: Costs) -> dict[str, float]:
     """Return how long messages keep the fullest links busy, by name, the fullest first.
@@ -30,14 +33,26 @@ def link_seconds(matched: Matched, costs: Costs) -> dict[str, float]:
 
 
 def longest_sending(matched: Matched, costs: Costs) -> float:
-    """Return the seconds that all messages of a process take one by one, of whom they take most."""
+    """Return the seconds that all messages of a process take one by one, of whom they take most.
+
+    Of messages that are posted together, with none waited for in between, one latency counts.
+    """
     columns = matched.columns
     messages = np.flatnonzero(columns.among(SENDS))
     if not messages.size:
         return 0.0
     sources, targets = columns.rank_of(messages), columns.dst[messages]
-    seconds = costs.transfer(sources, targets, columns.amount[messages])
-    return float(np.bincount(sources, np.broadcast_to(seconds, len(sources))).max())
+    pairs = sources, targets, columns.amount[messages]
+    seconds = np.broadcast_to(costs.transfer(*pairs), sources.shape)
+    latency = np.broadcast_to(costs.latency(*pairs), sources.shape)
+    posting = np.cumsum(~columns.among(_POSTING))[messages]  # operations stand rank by rank
+    _, group = np.unique(np.stack((sources, posting)), axis=1, return_inverse=True)
+    group = group.ravel()
+    longest = np.zeros(group.max() + 1)
+    np.maximum.at(longest, group, latency)
+    owner = np.zeros(len(longest), np.int64)
+    owner[group] = sources
+    return float((np.bincount(sources, seconds) + np.bincount(owner, longest)).max())
 
 
 def fullest(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from parcast.errors import ParcastError, UnsupportedError
 from parcast_training.goodput.command_options import Question
+from parcast_training.goodput.durations import in_words, percent
 from parcast_training.goodput.failing import FailingJob, Plan
 from parcast_training.goodput.failures import failures_to_finish, failures_within, quantile_of
 from parcast_training.goodput.intervals import INTERVALS, best_plan
@@ -107,8 +108,12 @@ def _affordable(question: Question, best: Cut, runs: int) -> int:
     longest = max(question.horizon, 0.0 if best.finish is None else best.finish.mean)
     failures = longest / question.job.mtbf
     if failures * _LEAST > _DRAWN:
-        raise UnsupportedError(f"{failures:,.0f} failures are too many to simulate; state a "
-                               "shorter --horizon, or less work")  # fmt: skip
+        done = "" if best.finish is None else f", and done in {in_words(best.finish.mean)}"
+        raise UnsupportedError(
+            f"{failures:,.0f} failures are too many to simulate; state a shorter --horizon, or "
+            f"less work (in the long run {percent(best.shares.useful)} of the time is useful, "
+            f"with a checkpoint every {in_words(best.interval)}{done}: exact)"
+        )
     return min(runs, int(_DRAWN / failures))
 
 

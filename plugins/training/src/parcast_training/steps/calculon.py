@@ -30,6 +30,7 @@ from parcast_training.steps.calculon_files import (
 )
 from parcast_training.steps.job import job_at
 from parcast_training.steps.layout import layout_of
+from parcast_training.steps.unmodelled import configuration_notes
 
 #: Names the folder of a checkout.
 VARIABLE = "PARCAST_CALCULON"
@@ -107,7 +108,7 @@ class Calculon:
             time=seconds["total_time"],
             parts=Parts(**parts),
             binding=_BINDINGS.get(longest, longest),
-            notes=_notes(options),
+            notes=(*_notes(options), *configuration_notes(job_at(query))),
             details={"seconds": {name: value for name, value in seconds.items() if value}},
         )
 

@@ -9,7 +9,7 @@ import attrs
 import typer
 
 from parcast.cli import output_option, print_json, print_table, print_text
-from parcast.errors import ParcastError, UnsupportedError
+from parcast.errors import InvalidPointError, ParcastError, UnsupportedError
 from parcast.files import write_text
 from parcast.model import Machine, Query
 
@@ -106,6 +106,7 @@ def _print_plans(
 ) -> None:
     """Print how many layouts there are of each number of accelerators, and the best of them."""
     from parcast_training.steps.solver import too_short
+    from parcast_training.steps.unmodelled import configuration_notes
 
     for p, result in plans.items():
         print_text(
@@ -115,7 +116,8 @@ def _print_plans(
     print()
     print_table(_head(rows, len(plans)), [_cells(row, len(plans)) for row in rows], _OPTIONAL)
     assert on.accelerator is not None
-    print_text(f"\n{too_short(on.accelerator)}")
+    job = next(iter(plans.values())).best[0].job
+    print_text("\n" + "\n".join((*configuration_notes(job), too_short(on.accelerator))))
 
 
 def _write_plans(output: Path, plans: dict[int, Plan], name: str, on: Machine) -> None:
@@ -155,15 +157,29 @@ def _planned(workload: Any, on: Machine, gpus: int, settings: dict[str, str], be
     asked = attrs.evolve(workload, content=job, parameters={})
     share = checkpoint_share(Query(workload=asked, machine=on, p=gpus, d=on.storage.disks))
     result = planned(job, gpus, accelerator, hops, fixed=fixed, count=best, checkpoint=share)
+    if not result.possible:
+        raise ParcastError(
+            f"no layout of {workload.name} on {gpus} accelerators can be: "
+            f"{_obstacle(job, gpus, accelerator, fixed)}"
+        )
     if not result.best:
         raise ParcastError(
-            f"no layout of {workload.name} on {gpus} accelerators fits: {result.possible} can be, "
-            f"and each needs more than {accelerator.memory / 1e9:g} GB; ask with more --gpus"
-            if result.possible
-            else f"no layout of {workload.name} on {gpus} accelerators can be: global_batch = "
-            f"{job.global_batch} has to be a multiple of the data-parallel size"
+            f"no layout of {workload.name} on {gpus} accelerators fits: {result.possible:,} can "
+            f"be, and each needs more than {accelerator.memory / 1e9:g} GB; ask with more --gpus"
         )
     return result
+
+
+def _obstacle(job: Any, gpus: int, accelerator: Any, fixed: dict[str, Any]) -> str:
+    """Return why not even a layout can be that is data parallel but for what is fixed."""
+    from parcast_training.steps.nearest import layout_or_nearest
+    from parcast_training.steps.plan import PLAIN
+
+    try:
+        layout_or_nearest(attrs.evolve(job, **{**PLAIN, **fixed}), gpus, accelerator.per_node)
+    except InvalidPointError as error:
+        return str(error)
+    return "groups of what is fixed lie unevenly on its nodes; fix less"
 
 
 def _counts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 from parcast.errors import InvalidPointError
@@ -20,6 +20,7 @@ class Members:
     stride: int
     near: int
     far: int
+    then: Members | None = None  #: among whom each one's part goes on
 
     @property
     def size(self) -> int:
@@ -64,7 +65,16 @@ def members_of(job: Job, layout: Layout, per_node: int) -> Mapping[str, Members]
     }
     if job.experts > 1:  # ranks with the same experts
         groups["replicas"] = ("gradients", "dp / ep", tp * cp * ep, dp // ep)
-    return {name: members(*group, per_node) for name, group in groups.items()}
+    of_name = {name: members(*group, per_node) for name, group in groups.items()}
+    if cp > 1 and "replicas" in of_name:
+        context = replace(of_name["context"], purpose="gradients")
+        of_name["replicas"] = replace(context, then=of_name["replicas"])
+    return of_name
+
+
+def for_parameters(m: Members) -> Members:
+    """Return the same ranks, as they gather weights."""
+    return replace(m, purpose="parameters", then=m.then and for_parameters(m.then))
 
 
 def _ring(m: Members, *, near: bool, part: float, messages: Messages, rotating: bool) -> Ring:
@@ -84,7 +94,8 @@ def scattered(m: Members, size: float, messages: Messages) -> tuple[Ring, ...]:
     if m.far > 1:
         part = size / m.near / m.far
         rings.append(_ring(m, near=False, part=part, messages=messages, rotating=False))
-    return tuple(rings)
+    further = () if m.then is None else scattered(m.then, size / m.near / m.far, messages)
+    return (*rings, *further)
 
 
 def summed(m: Members, size: float, messages: Messages) -> tuple[Ring, ...]:

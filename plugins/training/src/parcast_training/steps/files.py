@@ -8,7 +8,6 @@ from parcast import KindEntry
 from parcast.files import read_data, workload_from_data
 from parcast.model import Workload
 from parcast_training.steps.huggingface import is_model, model_of
-from parcast_training.steps.job import with_parameters
 from parcast_training.steps.titan import titan_job
 
 #: The kind, as its plugin registers it.
@@ -20,8 +19,6 @@ KIND = KindEntry(
 def read_job(path: Path) -> Workload:
     """Return the job in a table, of torchtitan, or the model in a config.json.
 
-    Whole numbers are parameters.
-
     A model gets a batch of one sample of its longest sequence, which ``--set`` changes.
     """
     data = read_data(path)
@@ -29,4 +26,4 @@ def read_job(path: Path) -> Workload:
         data = model_of(data, path)
     elif "kind" not in data and "flavor" in data.get("model", {}):
         data = titan_job(data, path)
-    return with_parameters(workload_from_data(data, str(path), {"training": KIND}, path.stem))
+    return workload_from_data(data, str(path), {"training": KIND}, path.stem)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from parcast.errors import FileError
+from parcast.errors import FileError, shorten
 
 #: What a config.json says; the later of two keys counts.
 _MODEL = {
@@ -17,6 +18,7 @@ _MODEL = {
     "hidden_size": "hidden",
     "n_head": "heads",
     "num_attention_heads": "heads",
+    "n_head_kv": "kv_heads",
     "num_kv_heads": "kv_heads",
     "num_key_value_heads": "kv_heads",
     "head_dim": "head_dim",
@@ -64,10 +66,29 @@ _OTHERS = {
     "word_embed_proj_dim": "its embedding has another width",
 }
 
+#: How keys sound that say that layers differ, or have other weights.
+_STRUCTURE = re.compile(
+    r"expert|moe|mamba|ssm|recurr|rwkv|linear_|conv|window|chunk|shared|lora|pattern|period"
+    r"|per_layer|block_types?|altup|laurel|cross_|encoder|vision|audio|attn_type|layer_type|sparse"
+    r"|indexer?_|cla_|latent|layer_freq"
+)
+
+#: Of these, what says nothing of the kind: routing, losses, and what `_MODEL` and others read.
+_HARMLESS = re.compile(
+    r"num_local_experts|num_experts|n_routed_experts|(num_)?experts_per_tok(en)?|is_encoder_decoder"
+    r"|moe_intermediate_size|.*router.*|.*aux_loss.*|.*routing.*|(use_)?sliding_window"
+    r"|max_window_layers|moe_dropout|moe_layer_freq|chunk_size_feed_forward|cross_attention_.*"
+    r"|layer_types|no_rope_layer_interval|moe_norm_.*|.*dtype"
+)
+
+#: What predicts further tokens, by layers that are left out.
+_FURTHER = ("num_nextn_predict_layers", "num_mtp_modules")
+
 #: Models whose embedding and output layer differ where nothing is said, as their classes have it.
 _UNTIED = {
     "llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "phi", "phi3",
-    "phimoe", "gpt_neox", "gptj", "olmo", "olmo2", "olmoe", "stablelm",
+    "phimoe", "gpt_neox", "gptj", "olmo", "olmo2", "olmoe", "stablelm", "nemotron", "granite",
+    "granitemoe", "glm", "glm4", "seed_oss", "apertus", "arcee", "minimax_m2", "helium",
 }  # fmt: skip
 
 
@@ -106,6 +127,7 @@ def model_of(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
         "gated": config.get("hidden_act") in {"silu", "swiglu"} or kind.startswith("gemma"),
         "tied": kind not in _UNTIED if tied is None else bool(tied),
         "global_batch": 1,
+        "left_out": [f"{key} = {config[key]}" for key in _FURTHER if config.get(key)],
         **model,
     }
 
@@ -134,6 +156,18 @@ def _unlike(config: Mapping[str, Any]) -> str:
     kinds = {str(kind) for kind in config.get("layer_types") or ()}
     if unlike := kinds - {"full_attention", "attention"}:
         return f"layer_types: attention is {', '.join(sorted(unlike))} in some layers"
-    if (config.get("decoder_sparse_step") or 1) > 1:
-        return "decoder_sparse_step: some of its layers have no experts"
+    for key in ("decoder_sparse_step", "moe_layer_freq"):
+        if set(_listed(config.get(key) or 1)) != {1}:
+            return f"{key}: some of its layers have no experts"
+    if config.get("model_type") == "qwen":
+        return "model_type qwen: its intermediate_size counts both matrices up together"
+    for key, value in config.items():
+        if _STRUCTURE.search(key) and not _HARMLESS.fullmatch(key) and set(_listed(value)) - {1}:
+            return f"{key} = {shorten(value)}: it says that layers differ, or have other weights"
     return ""
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return what a value says, as a list: nothing where it is off."""
+    values = value if isinstance(value, list) else [value] if value else []
+    return [repr(part) if isinstance(part, dict | list) else part for part in values]

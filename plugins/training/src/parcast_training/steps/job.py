@@ -68,6 +68,8 @@ class Job:
     overlap_tensor: bool = (
         True  #: in the backward pass, tensor-parallel communication beside products
     )
+    left_out: tuple[str, ...] = ()  #: what its configuration states and a step has not
+    assumed: tuple[str, ...] = ()  #: keys that its configuration leaves open, and a step needs
 
     def uses(self, query: Query) -> dict[str, bool]:  # noqa: ARG002  (as kinds have it)
         """Return what a step needs of a machine."""
@@ -76,6 +78,20 @@ class Job:
     def work(self, query: Query) -> dict[str, float]:
         """Return the samples of a step, so that layouts of one batch are ranked together."""
         return {"samples": float(job_at(query).global_batch)}
+
+    def settable(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Return what ``--set`` takes: whole numbers, and words for the rest with their values."""
+        values = attrs.asdict(self)
+        numbers = {
+            name: v for name, v in values.items() if isinstance(v, int) and not isinstance(v, bool)
+        }
+        choices: dict[str, dict[str, Any]] = {}
+        for field in attrs.fields(attrs.resolve_types(Job)):
+            if field.type is bool:
+                choices[field.name] = {"true": True, "false": False}
+            elif get_origin(field.type) is Literal:
+                choices[field.name] = {word: word for word in get_args(field.type)}
+        return numbers, choices
 
     @property
     def dim(self) -> int:
@@ -152,29 +168,6 @@ class Job:
         products = self.layers * layer + 2 * self.hidden * self.vocabulary
         trained = 2 * self.adapter_weights + 4 * self.sequence * self.query_width
         return tokens * ((2.0 if self.lora else 3.0) * products + 3.0 * self.layers * trained)
-
-
-def parameters_of(job: Job) -> dict[str, Any]:
-    """Return what of a job ``--set`` takes: its whole numbers."""
-    values = attrs.asdict(job)
-    return {name: v for name, v in values.items() if isinstance(v, int) and not isinstance(v, bool)}
-
-
-def choices_of() -> dict[str, dict[str, Any]]:
-    """Return the words that ``--set`` takes for what is no number, each with its value."""
-    choices: dict[str, dict[str, Any]] = {}
-    for field in attrs.fields(attrs.resolve_types(Job)):
-        if field.type is bool:
-            choices[field.name] = {"true": True, "false": False}
-        elif get_origin(field.type) is Literal:
-            choices[field.name] = {word: word for word in get_args(field.type)}
-    return choices
-
-
-def with_parameters(workload: Workload) -> Workload:
-    """Return a workload whose job's whole numbers are parameters, and what else it may choose."""
-    parameters = {**parameters_of(workload.content), **workload.parameters}
-    return attrs.evolve(workload, parameters=parameters, choices=choices_of())
 
 
 def job_at(query: Query) -> Job:

@@ -16,12 +16,15 @@ def layered(
     *,
     gather: _Rings = (),
     reduce: _Rings = (),
+    before: _Rings = (),
+    after: _Rings = (),
     overlap: bool,
 ) -> tuple[Segment, ...]:
     """Return layers: each one's weights are gathered beside the one before it.
 
     Its gradients are reduced beside the one after; the first gathering and the last reduction
-    have nothing beside them.
+    have nothing beside them. What an output layer ``before`` them reduces is beside the first
+    layer, and what one ``after`` them gathers beside the last.
     """
     if not gather and not reduce:
         return (Repeat(count, (Work("kernels", work), *body)),)
@@ -31,13 +34,13 @@ def layered(
         return (*beside(name, work, rings, overlap=overlap), *body)
 
     if count == 1:
-        return (*gather, Work("kernels", work), *body, *reduce)
+        return (*gather, *layer(*before, *after), *reduce)
     middle = Repeat(count - 2, layer(*gather, *reduce))
     return (
         *gather,
-        *layer(*gather),
+        *layer(*gather, *before),
         *((middle,) if count > 2 else ()),
-        *layer(*reduce),
+        *layer(*reduce, *after),
         *reduce,
     )
 

@@ -12,7 +12,8 @@ from parcast.errors import FileError, UnsupportedError
 from parcast.files import read_text, workload_from_data
 from parcast.model import Workload
 from parcast_training.steps.files import KIND
-from parcast_training.steps.job import Job, with_parameters
+from parcast_training.steps.job import Job
+from parcast_training.steps.unmodelled import left_out, refuse_unlike
 
 #: What arguments with a number say.
 _NUMBERS = {
@@ -42,6 +43,7 @@ _FLAGS: dict[str, tuple[str, Any]] = {
     "untie-embeddings-and-output-weights": ("tied", False),
     "sequence-parallel": ("sp", 1),
     "use-distributed-optimizer": ("zero", 1),
+    "use-torch-fsdp2": ("zero", 3),
     "grad-reduce-in-bf16": ("gradients", "16-bit"),
     "overlap-grad-reduce": ("overlap_gradients", True),
     "overlap-param-gather": ("overlap_parameters", True),
@@ -59,16 +61,10 @@ _SHARDED = {0: "no_shard", 1: "optim", 2: "optim_grads", 3: "optim_grads_params"
 #: What says so of products in fewer bits than their results have.
 _NARROW = {"fp8": "--fp8-format hybrid", "fp4": "--fp4-format e2m1"}
 
-#: Programs of Megatron-LM that train something else.
-_OTHERS = {f"pretrain_{name}.py" for name in ("bert", "t5", "ict", "vision_classify", "mamba")}
-
-#: Arguments of layers that are unlike or have other weights, and their values that say neither.
-_UNLIKE = {
-    "multi-latent-attention": "",
-    "is-hybrid-model": "",
-    "hybrid-override-pattern": "",
-    "moe-layer-freq": r"1|\[1\]\*\d+",
-}
+#: Programs of Megatron-LM and its like that train something else.
+_OTHERS = re.compile(
+    r"pretrain_(bert|t5|ict|vision_\w+|mamba|retro|vlm|hybrid)\.py|pretrain_\w*(vl|omni|llava|clip)\.py"
+)
 
 #: How many pieces a stage has, or layers a piece.
 _PIECES = {
@@ -95,11 +91,11 @@ def read_arguments(path: Path) -> Workload:
     text = re.sub(r"(?m)(^|\s)#[^\n]*", r"\1", read_text(path).replace("\\\n", " "))
     try:
         words = shlex.split(_expanded(text).replace("(", " ").replace(")", " "))
-        words = [part for word in words for part in word.split()]
+        words = [part.strip("'") for word in words for part in word.split() if part != "'"]
     except ValueError as error:
         raise FileError(f"{path}: no arguments as a shell reads them: {error}") from None
     for word in words:
-        if word.rpartition("/")[2] in _OTHERS:
+        if _OTHERS.fullmatch(word.rpartition("/")[2]):
             raise FileError(f"{path}: {word} trains no decoder, which a training step is of")
     settings: dict[str, str] = {}
     for at, word in enumerate(words):
@@ -129,9 +125,13 @@ def job_of(path: Path, settings: Mapping[str, str]) -> Workload:
     data: dict[str, Any] = {"name": path.stem, "kind": "training", "overlap_gradients": False}
     data["precision"] = next((_PRECISIONS[n] for n in _PRECISIONS if n in settings), "fp32")
     dropouts = (settings.get(f"{of}-dropout", "0.1") for of in ("attention", "hidden"))
+    in_16_bits = (
+        data["precision"] == "fp16" and "accumulate-allreduce-grads-in-fp32" not in settings
+    )
+    data["gradients"] = "16-bit" if in_16_bits else "fp32"  # other precisions' are in 32 by default
     data["dropout"] = any(value not in {"0", "0.0"} for value in dropouts)  # 0.1 by default
     virtual: dict[str, int] = {}
-    _check_alike(path, settings)
+    refuse_unlike(path, settings)
     for name, value in settings.items():
         argument = f"--{name}"
         if name in _NUMBERS:
@@ -157,15 +157,9 @@ def job_of(path: Path, settings: Mapping[str, str]) -> Workload:
         if key not in data:
             raise FileError(f"{path}: no --{name}, which a training step needs; add it")
     _interleave(data, virtual)
-    return with_parameters(workload_from_data(data, str(path), {"training": KIND}, path.stem))
-
-
-def _check_alike(path: Path, settings: Mapping[str, str]) -> None:
-    for name, alike in _UNLIKE.items():
-        if name in settings and not (alike and re.fullmatch(alike, settings[name])):
-            raise FileError(f"{path}: --{name}: a training step is of layers that are all alike, "
-                            "with heads of keys and values; write a table of kind 'training' for "
-                            "what comes near")  # fmt: skip
+    data["left_out"] = list(left_out(settings))
+    data["assumed"] = [] if "vocabulary" in data else ["vocabulary"]
+    return workload_from_data(data, str(path), {"training": KIND}, path.stem)
 
 
 def _interleave(data: dict[str, Any], virtual: dict[str, int]) -> None:
@@ -264,7 +258,8 @@ def _flags(job: Job) -> dict[str, bool]:
         "fp16": job.precision == "fp16",
         "sequence-parallel": bool(job.sp),
         "use-distributed-optimizer": job.zero >= 1,
-        "grad-reduce-in-bf16": job.gradients == "16-bit",
+        "grad-reduce-in-bf16": job.gradients == "16-bit" and job.precision != "fp16",
+        "accumulate-allreduce-grads-in-fp32": job.gradients == "fp32" and job.precision == "fp16",
         "overlap-grad-reduce": job.overlap_gradients,
         "overlap-param-gather": job.overlap_parameters and job.zero >= 1,
         "optimizer-cpu-offload": bool(job.offload),

@@ -30,7 +30,8 @@ def memory_of(job: Job, layout: Layout) -> Memory:
     """Return what the fullest rank of a step holds.
 
     Activations are those of arXiv 2205.05198, sections 4.1 to 5 (equations 1 to 6), for other
-    widths than 4 hidden as well; buffers of communication and fragmentation are left out.
+    widths than 4 hidden as well, and what a layer needs while it is computed again; buffers of
+    communication and fragmentation are left out.
     """
     stages = {0, layout.pp - 1}
     return max((_of_stage(job, layout, stage) for stage in stages), key=lambda m: m.total)
@@ -117,8 +118,14 @@ def _of_stage(job: Job, layout: Layout, stage: int) -> Memory:
 
 def _activations(job: Job, layout: Layout, stage: int) -> float:
     tokens = job.micro_batch * job.sequence / layout.cp
-    chunk = tokens * layer_activations(job, layout) * layout.chunk_layers
-    total = chunk * _in_flight(layout, stage)
+    kept, whole = layer_activations(job, layout), _without_recomputation(job, layout)
+    flight = _in_flight(layout, stage)
+    held = kept * flight
+    if job.schedule == "zero-bubble":
+        waiting, late = _for_weights(job, layout), min(layout.pp, layout.microbatches) - flight
+        held += waiting * late + max(0.0, waiting - kept)  # the last is of one just gone back
+    # a layer is computed again as a whole
+    total = tokens * (layout.chunk_layers * held + whole - kept)
     if stage == layout.pp - 1:  # logits in 32 bits
         total += 4 * tokens * job.vocabulary / layout.tp
     return total
@@ -126,20 +133,41 @@ def _activations(job: Job, layout: Layout, stage: int) -> float:
 
 def layer_activations(job: Job, layout: Layout) -> float:
     """Return the bytes for each token that a layer keeps for its backward pass."""
-    h, mask = job.hidden, 1 if job.dropout else 0
-    split = layout.tp if job.sp else 1
     if job.recompute == "full":
-        return 2 * h / split
+        return 2 * job.hidden / (layout.tp if job.sp else 1)
+    scores = job.recompute == "none"
+    return _for_weights(job, layout) + _masks(job, layout) + (_scores(job, layout) if scores else 0)
+
+
+def _without_recomputation(job: Job, layout: Layout) -> float:
+    return _for_weights(job, layout) + _masks(job, layout) + _scores(job, layout)
+
+
+def _for_weights(job: Job, layout: Layout) -> float:
+    """Return the bytes for each token that gradients of a layer's weights need.
+
+    They are inputs of products; as long as these gradients are put off, the gradients of results
+    take the place of what gradients of inputs needed (arXiv 2401.10241, table 1). Each expert
+    that a token goes to has a copy of it.
+    """
+    h = job.hidden
     # inputs of frozen products are not kept, since their weights have no gradients
     frozen = 1 if job.lora and job.lora_on == "attention" else 0
-    whole = (8 - 2 * frozen + 2 * mask) * h / split  # inputs of two norms and of two parts; masks
+    whole = (8 - 2 * frozen) * h / (layout.tp if job.sp else 1)  # of two norms and of two parts
+    copies = 2 * h * job.active if job.experts > 1 and not frozen else 0
     ffn = 2 * (job.ups + 1 - frozen) * job.ffn_width * job.active
     parts = (2 * job.query_width * 2 + 4 * job.kv_width + ffn) / layout.tp
-    whole += 2 * job.lora * len(job.adapted)  # between the two matrices of an adapter
-    scores = 0.0
-    if job.attention == "unfused" and job.recompute == "none":
-        scores = (2 + 3 * mask) * job.heads * job.sequence / layout.tp
-    return whole + parts + scores
+    return whole + copies + parts + 2 * job.lora * len(job.adapted)  # and between an adapter's two
+
+
+def _masks(job: Job, layout: Layout) -> float:
+    return 2 * job.hidden / (layout.tp if job.sp else 1) if job.dropout else 0.0
+
+
+def _scores(job: Job, layout: Layout) -> float:
+    if job.attention == "flash":
+        return 0.0
+    return (2 + 3 * job.dropout) * job.heads * job.sequence / layout.tp
 
 
 def _in_flight(layout: Layout, stage: int) -> float:

@@ -20,18 +20,31 @@ _RENAMED = {
     "num_moe_experts": "num-experts",
     "fp8": "fp8-format",
     "use_flash_attention": "use-flash-attn",
+    "activations_checkpoint_method": "recompute-method",
+    "activations_checkpoint_num_layers": "recompute-num-layers",
+    "override_vocab_size": "padded-vocab-size",
 }
 
-#: Stands in configurations of Mamba and Griffin alone, whatever it says.
-_RECURRENT = "activations_checkpoint_recurrent"
+#: Stand in configurations of Mamba and Griffin, and of BERT alone, whatever they say.
+_TELLING = ("activations_checkpoint_recurrent", "bert_binary_head")
+
+#: Optimizers whose states are split over the data-parallel group, and whether they reduce
+#: gradients beside the backward pass where nothing is said.
+_SHARDED = {"distributed_fused_adam": True, "mcore_distributed_optim": False}
+
+#: What FSDP splits, by its strategy.
+_FSDP = {"full": "optim_grads_params", "grad": "optim_grads"}
 
 #: What tells models that are no decoders of one sort of layers.
 _OTHERS = (
-    "encoder", "decoder", "encoder_arch", "bert_binary_head", "retro", "hyena",
-    "hybrid_override_pattern", "peft", "restore_from_path", _RECURRENT,
+    "encoder", "decoder", "encoder_arch", "retro", "hyena", "hybrid_override_pattern", "peft",
+    "restore_from_path", *_TELLING,
 )  # fmt: skip
 
 _REFERENCE = re.compile(r"\$\{(?:model)?\.(\w+)\}")
+
+#: A product of a number and another key, which NeMo works out.
+_PRODUCT = re.compile(r"\$\{multiply:\s*(\d+),\s*(\$\{(?:model)?\.\w+\})\}")
 
 
 def read_nemo(path: Path) -> Workload:
@@ -52,17 +65,29 @@ def read_nemo(path: Path) -> Workload:
     if not isinstance(model, dict):
         raise FileError(f"{path}: no table 'model', as NeMo's configurations of training have it")
     for key in _OTHERS:
-        if model.get(key) or (key == _RECURRENT and key in model):
+        if model.get(key) or (key in _TELLING and key in model):
             raise FileError(f"{path}: model.{key}: a step is of a decoder whose layers are alike; "
                             "write a table of kind 'training' for what comes near")  # fmt: skip
     settings = {_RENAMED.get(key, key.replace("_", "-")): text
                 for key, value in model.items()
                 if (text := _text(value, model)) is not None}  # fmt: skip
+    _check_window(path, model)
     return job_of(path, settings | _beside(config, model))
+
+
+def _check_window(path: Path, model: Mapping[str, Any]) -> None:
+    window, sequence = model.get("window_size"), model.get("encoder_seq_length")
+    if isinstance(window, list) and isinstance(sequence, int) and 0 < window[0] < sequence:
+        raise FileError(f"{path}: model.window_size = {window}: a token sees so many others, and a "
+                        "training step counts all of a sample; take it out where sequences are no "
+                        "longer")  # fmt: skip
 
 
 def _text(value: Any, model: Mapping[str, Any]) -> str | None:
     """Return a value as an argument's; None for what is not stated, or off."""
+    if isinstance(value, str) and (match := _PRODUCT.fullmatch(value)):
+        factor = _text(match[2], model)
+        return str(int(match[1]) * int(factor)) if factor and factor.isdigit() else value
     if isinstance(value, str) and (match := _REFERENCE.fullmatch(value)):
         value = model.get(match[1])
     if value is None or value is False or isinstance(value, dict | list):
@@ -78,8 +103,28 @@ def _beside(config: Mapping[str, Any], model: Mapping[str, Any]) -> dict[str, st
     settings[narrow if "16" in precision else "fp32"] = "true"
     if str(model.get("activation", "gelu")).removeprefix("fast-") in {"swiglu", "geglu", "reglu"}:
         settings["swiglu"] = "true"
+    if model.get("mcore_customization_config"):  # of Falcon's and Gemma's own layers
+        settings["mcore-customization-config"] = "true"
     if model.get("share_embeddings_and_output_weights") is False:
         settings["untie-embeddings-and-output-weights"] = "true"
-    if (model.get("optim") or {}).get("name") == "distributed_fused_adam":
+    return settings | _optimizer(model)
+
+
+def _optimizer(model: Mapping[str, Any]) -> dict[str, str]:
+    """Return what is split over the data-parallel group, and what is beside passes."""
+    settings: dict[str, str] = {}
+    optim = model.get("optim") or {}
+    if (name := optim.get("name")) in _SHARDED:
         settings["use-distributed-optimizer"] = "true"
+        if optim.get("overlap_grad_sync", _SHARDED[name]):
+            settings["overlap-grad-reduce"] = "true"
+        if optim.get("overlap_param_sync"):
+            settings["overlap-param-gather"] = "true"
+        if "16" in str(optim.get("grad_sync_dtype", "")):
+            settings["grad-reduce-in-bf16"] = "true"
+        else:
+            settings["accumulate-allreduce-grads-in-fp32"] = "true"
+    if model.get("fsdp"):
+        strategy = str(model.get("fsdp_sharding_strategy", "full"))
+        settings["data-parallel-sharding-strategy"] = _FSDP.get(strategy, strategy)
     return settings

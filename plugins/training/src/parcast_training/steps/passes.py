@@ -8,7 +8,14 @@ from functools import cached_property
 from typing import Literal
 
 from parcast.errors import UnsupportedError
-from parcast_training.steps.exchanges import Members, dealt, members_of, scattered, summed
+from parcast_training.steps.exchanges import (
+    Members,
+    dealt,
+    for_parameters,
+    members_of,
+    scattered,
+    summed,
+)
 from parcast_training.steps.job import BYTES, Job
 from parcast_training.steps.kernels import (
     Kernel,
@@ -105,12 +112,13 @@ class Passes:
         work = self.time(self.kernels.forward)
         body = (*self._context(), *self._tensor_forward(), *self._experts())
         count = self.layout.chunk_layers
-        layers = layered(count, work, body, gather=gather, overlap=overlap)
-        before = self._embedding() if first else ()
+        head = () if not last or self._is_one_table else self._table()
+        layers = layered(count, work, body, gather=gather, after=head, overlap=overlap)
+        before = (*self._table(), *self._embedding()) if first else ()
         if not last:
             return (*before, *layers)
-        head = self.time(head_kernels(job, self.layout)[0], self._head_precision())
-        return (*before, *layers, Work("head", head))
+        logits = self.time(head_kernels(job, self.layout)[0], self._head_precision())
+        return (*before, *layers, Work("head", logits))
 
     def backward(
         self, *, first: bool, last: bool, reduces: Reduces = "", weights: bool = True
@@ -139,11 +147,16 @@ class Passes:
         if reduces == "previous":
             layers = repeated(count, work, body, reduce)
         else:
-            layers = layered(count, work, body, gather=gather, reduce=reduce, overlap=overlap)
+            head = () if not last or self._is_one_table else self._table_gradients()
+            layers = layered(
+                count, work, body, gather=gather, reduce=reduce, before=head, overlap=overlap
+            )
         before: tuple[Segment, ...] = ()
         if last:
             before = (Work("head", self._head_backward(weights=weights)),)
-        return (*before, *layers, *(self._embedding() if first and not job.lora else ()))
+        if not first or job.lora:
+            return (*before, *layers)
+        return (*before, *layers, *self._embedding(), *self._table_gradients())
 
     def _backward_work(self, *, weights: bool) -> float:
         """Return the seconds of a layer's kernels in a backward pass."""
@@ -180,7 +193,7 @@ class Passes:
         words = trained_ends(job, layout, stage)
         update = self._update(stage)
         ends: tuple[Segment, ...] = ()
-        if words:
+        if words and job.zero < 2:
             size = words * gradient_bytes(job)
             reduce = scattered if job.zero else summed
             ends = reduce(self.data, size, self.messages)
@@ -226,8 +239,7 @@ class Passes:
 
     @property
     def _gathered(self) -> Members:
-        near = self.data
-        return Members("parameters", near.stride, near.near, near.far)
+        return for_parameters(self.data)
 
     def _tensor_bytes(self) -> float:
         tokens = self.job.micro_batch * self.job.sequence / self.layout.cp
@@ -296,10 +308,32 @@ class Passes:
         width = weight_bytes(self.job)
         rings = scattered(self._gathered, dense * width, self.messages)
         if expert:
-            same = self.replicas
-            experts = Members("parameters", same.stride, same.near, same.far)
-            rings += scattered(experts, expert * width, self.messages)
+            rings += scattered(for_parameters(self.replicas), expert * width, self.messages)
         return rings
+
+    def _table(self) -> tuple[Ring, ...]:
+        """Return the gathering of the embedding's weights, or of the output layer's."""
+        if self.job.zero < 3:
+            return ()
+        return scattered(
+            self._gathered, self._table_weights * weight_bytes(self.job), self.messages
+        )
+
+    def _table_gradients(self) -> tuple[Ring, ...]:
+        """Return the reduction of the embedding's gradients, or of the output layer's."""
+        if self.job.zero < 2 or self.job.lora:
+            return ()
+        size = self._table_weights * gradient_bytes(self.job)
+        return scattered(self.data, size, self.messages)
+
+    @property
+    def _table_weights(self) -> float:
+        return self.job.vocabulary * self.job.hidden / self.layout.tp
+
+    @property
+    def _is_one_table(self) -> bool:
+        """Whether the output layer's weights are those that the stage's embedding has gathered."""
+        return self.job.tied and self.layout.pp == 1
 
     def _embedding(self) -> tuple[Segment, ...]:
         work = Work("embedding", self.time(embedding_kernels(self.job, self.layout), ""))

@@ -21,6 +21,12 @@ from parcast_training.steps.step import Step, step_of
 #: What a plan varies, unless it is fixed.
 VARIED = ("tp", "pp", "ep", "micro_batch", "interleave", "schedule", "zero", "recompute")
 
+#: What is varied, and what goes with it, where all accelerators are data parallel.
+PLAIN = {
+    "tp": 1, "pp": 1, "ep": 1, "micro_batch": 1, "interleave": 1, "schedule": "1f1b", "zero": 0,
+    "recompute": "none", "sp": 0, "dp": None,
+}  # fmt: skip
+
 _MICRO = (1, 2, 4, 8)
 
 
@@ -144,7 +150,7 @@ def layouts(job: Job, p: int, accelerator: Accelerator, fixed: Mapping[str, Any]
             chosen["schedule"] = "interleaved"
         if "sp" not in fixed:
             chosen["sp"] = 1 if chosen["tp"] > 1 else 0
-        yield attrs.evolve(job, dp=None, **chosen)
+        yield attrs.evolve(job, **{"dp": None, **chosen})
 
 
 def _sensible(job: Job, p: int, chosen: Mapping[str, Any], fixed: Mapping[str, Any]) -> bool:

@@ -11,9 +11,11 @@ from parcast.program import read_source
 from parcast.program.matching import PREPARATION
 from parcast_training.steps.asking import step_at
 from parcast_training.steps.checkpoint import checkpoint_notes
+from parcast_training.steps.job import job_at
 from parcast_training.steps.schedule import Pass
 from parcast_training.steps.segments import Beside, Group, Repeat, Ring, Segment, Work
 from parcast_training.steps.step import Step
+from parcast_training.steps.unmodelled import configuration_notes
 
 _FORWARD, _BACKWARD, _RING, _TIED = 0, 1, 2, 3
 
@@ -28,6 +30,7 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     notes = (
         "kernels take the times that the accelerator's roofline gives",
         *checkpoint_notes(query),
+        *configuration_notes(job_at(query)),
     )
     return attrs.evolve(workload, kind="program", content=content, parameters={}), notes
 

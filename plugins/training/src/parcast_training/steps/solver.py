@@ -19,6 +19,7 @@ from parcast_training.steps.fitting import what_fits
 from parcast_training.steps.formula import algebra
 from parcast_training.steps.job import job_at
 from parcast_training.steps.step import Step
+from parcast_training.steps.unmodelled import configuration_notes
 
 #: Where products are in 32 bits, which may be by default.
 _WIDE = "products are in fp32, as Megatron-LM has it where nothing says --bf16 or --fp16"
@@ -108,6 +109,7 @@ def notes(query: Query) -> tuple[str, ...]:
     return (
         *(() if contention == "none" else (shared,)),
         *checkpoint_notes(query),
+        *configuration_notes(job),
         *((_WIDE,) if job.precision == "fp32" else ()),
         lacking,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,17 @@ _TABLES = ("training", "experimental", "parallelism")
 
 #: Pieces of a stage where a schedule of several says nothing else.
 _PIECES = 2
+
+#: What changes time or memory and is not modelled: table, key, and values that say nothing of it.
+_LEFT_OUT = (
+    ("parallelism", "enable_async_tensor_parallel", (False,)),
+    ("parallelism", "data_parallel_replicate_degree", (1,)),
+    ("parallelism", "fsdp_reshard_after_forward", ("default", "always")),
+    ("training", "data_parallel_replicate_degree", (1,)),
+    ("training", "enable_cpu_offload", (False,)),
+    ("training", "mixed_precision_param", ("bfloat16",)),
+    ("activation_checkpoint", "selective_ac_option", ()),
+)
 
 #: What names a degree.
 _DEGREES = {
@@ -67,7 +78,20 @@ def titan_job(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
         **{key: _degree(degrees, degree, path) for degree, key in _DEGREES.items()},
         **_schedule(degrees, layers, path),
         "sp": 1 if tp > 1 else 0, "zero": 3, "recompute": mode, "overlap_parameters": True,
+        "left_out": [*_left_out(config, mode)],
     }  # fmt: skip
+
+
+def _left_out(config: Mapping[str, Any], mode: str) -> Iterator[str]:
+    """Yield the settings that change time or memory and are not modelled."""
+    for table, key, harmless in _LEFT_OUT:
+        values = config.get(table, {})
+        selects = key != "selective_ac_option" or mode == "selective"
+        if key in values and values[key] not in harmless and selects:
+            yield f"{table}.{key} = {values[key]}"
+    for converter in config["model"].get("converters", []):
+        if "float8" not in str(converter):
+            yield f"model.converters = {converter}"
 
 
 def _is_narrow(config: Mapping[str, Any]) -> bool:
