@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from parcast.program.matching.buffering import aggregator_of
     from parcast.program.matching.channels import NOTHING, TIMING
     from parcast.program.matching.collectives import algorithms, groups, is_signal
+    from parcast.program.matching.collectives.handling import (
+        COPIED,
+        ROOT_COPIES,
+        Handling,
+    )
     from parcast.program.matching.collectives.libraries import LIBRARIES
     from parcast.program.matching.columns import CODE, NONE, OPS, Columns, operation_columns
     from parcast.program.matching.deadlock import Matched, match_unrolled
@@ -27,13 +32,16 @@ else:
 
 __all__ = [
     "CODE",
+    "COPIED",
     "LIBRARIES",
     "NONE",
     "NOTHING",
     "OPS",
     "PREPARATION",
+    "ROOT_COPIES",
     "TIMING",
     "Columns",
+    "Handling",
     "Matched",
     "aggregator_of",
     "algorithms",

@@ -10,7 +10,7 @@ import numpy as np
 from parcast.errors import UnsupportedError
 from parcast.model import IN_NETWORK, Costs, Machine
 from parcast.program import Op
-from parcast.program.matching import algorithms
+from parcast.program.matching import COPIED, ROOT_COPIES, Handling, algorithms
 from parcast.program.source import COLLECTIVES, VECTOR_COLLECTIVES
 from parcast.quantities import Call, Expr, Name, Num
 from parcast_pamela.programs.accelerators import Offloaded
@@ -45,6 +45,10 @@ _IN_ROUNDS: Mapping[str, tuple[str, ...]] = {
     "alltoall": ("bruck", "pairwise"),
     "reduce_scatter": ("bruck", "pairwise", "ring"),
 }
+
+
+#: Collectives that add up what a round brings.
+_ADDING = ("allreduce", "scan", "reduce_scatter")
 
 
 def _without_formula(costs: Costs, machine: Machine, *, slowest: bool) -> str:
@@ -109,6 +113,7 @@ class Charges:
     borders: tuple[Border, ...] = ()  #: where messages share links
     offloaded: Offloaded | None = None  #: what a process has of accelerators
     aggregators: int | None = None  #: who access shared files for all, in collective accesses
+    handling: Handling = Handling()  #: of bytes in a process's own memory, in collectives
 
     @classmethod
     def of(
@@ -159,6 +164,7 @@ class Charges:
             borders=borders,
             offloaded=offloaded,
             aggregators=machine.storage.aggregators,
+            handling=Handling.of(machine.network),
         )
 
     def values(self) -> dict[str, float]:
@@ -193,6 +199,7 @@ class Charges:
             values |= self.offloaded.values()
         if self.aggregators is not None:
             values["aggregators"] = self.aggregators
+        values |= {"add": self.handling.add, "copy": self.handling.copy}
         return values | {"disks": costs.disks}
 
     def _of_ways(self, name: str, far: float) -> float:
@@ -329,6 +336,29 @@ class Charges:
             yield _OTHERS, n
         else:
             yield ROUNDS, Call("/", (times(n, _SIZE), Num(2)))
+
+    def added(self, op: Op) -> Expr:
+        """Return the seconds in which a process adds up what it receives in all `rounds`."""
+        rounds = list(self.rounds(op))
+        algorithm = self.algorithms()[op.name]
+        if op.name not in _ADDING or algorithm == IN_NETWORK or not rounds:
+            return ZERO
+        ((count, n),) = rounds
+        if algorithm == "ring" and op.name == "allreduce":  # the other half hands on
+            count = _OTHERS
+        return times(count, n, self.number("add"))
+
+    def copied(self, op: Op) -> Expr:
+        """Return the seconds in which processes copy their own parts of a collective.
+
+        What the root alone copies counts where the model may be no faster than any run.
+        """
+        copied = (*COPIED, *ROOT_COPIES) if self.slowest else COPIED
+        if op.name not in copied or self.algorithms()[op.name] == IN_NETWORK:
+            return ZERO
+        n = _number(op, "bytes")
+        whole = times(n, _SIZE) if op.name == "reduce_scatter" else n
+        return times(whole, self.number("copy"))
 
     def algorithms(self) -> Mapping[str, str]:
         """Return the algorithm of each collective."""
