@@ -138,8 +138,8 @@ class Network:
     #: bytes a second of what a process receives in a collective and adds up; at no cost where not
     #: stated
     reduction_bandwidth: Bandwidth | None = None
-    #: bytes a second of what a process copies in a collective from where it sends to where it
-    #: receives; at no cost where not stated
+    #: bytes a second of what a process copies in a collective to where it sends it from; at no
+    #: cost where not stated
     copy_bandwidth: Bandwidth | None = None
     local: LocalNetwork | None = None
     sizes: tuple[NetworkSize, ...] = ()  #: what changes with the size of messages, ascending

@@ -315,8 +315,26 @@ def table(checked: Checked) -> tuple[list[str], list[list[str]]]:
     return head, rows
 
 
+def outside_by_chance(count: int) -> int:
+    """Return how many of so many 95 % intervals leave out their value by chance.
+
+    It is the least number that no more do with a probability of 95 %, where each is for itself
+    (binomial).
+    """
+    probability = likely = 0.95**count
+    most = 0
+    while probability < 0.95:
+        likely *= (count - most) / (most + 1) * 0.05 / 0.95
+        most += 1
+        probability += likely
+    return most
+
+
 def summaries(checked: Checked) -> Iterator[str]:
-    """Yield a sentence for each benchmark: its median error, its worst, and how many are inside."""
+    """Yield a sentence for each benchmark, and one for all that have intervals.
+
+    That of a benchmark has its median error, its worst, and how many are inside.
+    """
     groups: dict[tuple[str, int, str], list[Compared]] = {}
     for item in checked.compared:
         groups.setdefault((item.benchmark, item.processes, item.within), []).append(item)
@@ -330,3 +348,9 @@ def summaries(checked: Checked) -> Iterator[str]:
         )
         inside = [item.inside for item in items if item.inside is not None]
         yield f"{text}; {sum(inside)} of {len(inside)} inside their interval" if inside else text
+    every = [item.inside for item in checked.compared if item.inside is not None]
+    if every:
+        yield (
+            f"all: {sum(every)} of {len(every)} inside their 95 % interval; up to "
+            f"{outside_by_chance(len(every))} outside are chance"
+        )

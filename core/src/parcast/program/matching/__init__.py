@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from parcast.program.matching.collectives import algorithms, groups, is_signal
     from parcast.program.matching.collectives.handling import (
         COPIED,
-        ROOT_COPIES,
         Handling,
     )
     from parcast.program.matching.collectives.libraries import LIBRARIES
@@ -38,7 +37,6 @@ __all__ = [
     "NOTHING",
     "OPS",
     "PREPARATION",
-    "ROOT_COPIES",
     "TIMING",
     "Columns",
     "Handling",

@@ -10,7 +10,7 @@ import numpy as np
 from parcast.errors import UnsupportedError
 from parcast.model import IN_NETWORK, Costs, Machine
 from parcast.program import Op
-from parcast.program.matching import COPIED, ROOT_COPIES, Handling, algorithms
+from parcast.program.matching import COPIED, Handling, algorithms
 from parcast.program.source import COLLECTIVES, VECTOR_COLLECTIVES
 from parcast.quantities import Call, Expr, Name, Num
 from parcast_pamela.programs.accelerators import Offloaded
@@ -184,9 +184,11 @@ class Charges:
             values["header"] = float(costs.header)
         for number, size in enumerate(costs.sizes):
             values[f"least_{number}"] = float(size.least)
-            values[f"startup_{number}"] = self._of_ways("startup", float(size.startup) + hops)
+            startup, per_byte = float(size.startup), float(size.per_byte)
+            near = (startup, per_byte) if costs.local_by_size else (None, None)
+            values[f"startup_{number}"] = self._of_ways("startup", startup + hops, near[0])
             values[f"per_byte_{number}"] = self._of_ways(
-                "per_byte", max(float(size.per_byte), of_port)
+                "per_byte", max(per_byte, of_port), near[1]
             )
             values[f"overhead_{number}"] = float(size.overhead)
         receiving = [costs.overhead_receive, *(size.overhead_receive for size in costs.sizes)]
@@ -202,10 +204,15 @@ class Charges:
         values |= {"add": self.handling.add, "copy": self.handling.copy}
         return values | {"disks": costs.disks}
 
-    def _of_ways(self, name: str, far: float) -> float:
-        """Return a number of messages between nodes, or of nearer ones where these count."""
+    def _of_ways(self, name: str, far: float, within: float | None = None) -> float:
+        """Return a number of messages between nodes, or of nearer ones where these count.
+
+        ``within`` is that of messages within a node where it changes with their size.
+        """
         if not self.near:
             return far
+        if within is not None:
+            return (max if self.slowest else min)(far, within)
         near = [float(getattr(level, name)) for level in self.costs.levels]
         near = near or [float(getattr(self.costs, f"local_{name}"))]
         return (max if self.slowest else min)(far, *near)
@@ -349,12 +356,8 @@ class Charges:
         return times(count, n, self.number("add"))
 
     def copied(self, op: Op) -> Expr:
-        """Return the seconds in which processes copy their own parts of a collective.
-
-        What the root alone copies counts where the model may be no faster than any run.
-        """
-        copied = (*COPIED, *ROOT_COPIES) if self.slowest else COPIED
-        if op.name not in copied or self.algorithms()[op.name] == IN_NETWORK:
+        """Return the seconds in which a process copies what it brings to a collective."""
+        if op.name not in COPIED or self.algorithms()[op.name] == IN_NETWORK:
             return ZERO
         n = _number(op, "bytes")
         whole = times(n, _SIZE) if op.name == "reduce_scatter" else n

@@ -87,7 +87,7 @@ def steps(op: str, chosen: Mapping[str, str], among: Groups, bytes_: Any, root: 
     names = chosen if isinstance(chosen, Algorithms) else Algorithms(chosen)
     messages = _messages(names, op, among, amount, root)
     if names[op] != IN_NETWORK:  # switches write a result where it belongs
-        messages = chain(copied(op, among, amount, root), messages)
+        messages = chain(copied(op, among, amount), messages)
     return [step for step in names.handling.priced(messages) if len(step.ranks)]
 
 

@@ -11,14 +11,8 @@ import numpy as np
 from parcast.model.machine import Network
 from parcast.program.matching.collectives.groups import HANDLING, Groups, Step, active_step
 
-#: Collectives whose every process copies what it brings to where its result is.
-COPIED = (
-    *("allreduce", "reduce", "reduce_scatter", "scan"),
-    *("allgather", "allgatherv", "alltoall", "alltoallv"),
-)
-
-#: Those whose root alone does so.
-ROOT_COPIES = ("gather", "gatherv", "scatter", "scatterv")
+#: Collectives whose every process copies what it brings to where its messages go out from.
+COPIED = ("allreduce", "reduce", "reduce_scatter", "scan", "allgather", "allgatherv")
 
 
 @attrs.frozen
@@ -54,10 +48,8 @@ def _elapse(step: Step, per_byte: float) -> Step:
     return Step("elapse", step.ranks, {"seconds": step.arguments["bytes"] * per_byte, "tag": 0})
 
 
-def copied(op: str, among: Groups, amount: Any, root: Any) -> Iterator[Step]:
-    """Yield the copy that a process makes of its own part of a collective."""
+def copied(op: str, among: Groups, amount: Any) -> Iterator[Step]:
+    """Yield the copy that a process makes of what it brings to a collective."""
     if op in COPIED:
         own = amount * among.size if op == "reduce_scatter" else amount
         yield active_step("copy", among, True, bytes=own)
-    elif op in ROOT_COPIES:
-        yield active_step("copy", among, among.position == root, bytes=amount)
