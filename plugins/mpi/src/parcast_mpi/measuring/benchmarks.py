@@ -134,7 +134,7 @@ def measured(folder: Path, effort: BenchmarkEffort) -> list[dict[str, Any]]:
     counts = []
     for benchmark in every:
         shortest = min(timed(benchmark, 3) for _ in range(3))
-        counts.append(max(1, round(effort.seconds / shortest)))
+        counts.append(max(_FEWEST, round(effort.seconds / shortest)))
     counts = WORLD.bcast(counts)
     rounds = [
         [timed(benchmark, number) for benchmark, number in zip(every, counts, strict=True)]
