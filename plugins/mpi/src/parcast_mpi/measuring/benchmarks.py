@@ -25,6 +25,9 @@ WORLD = MPI.COMM_WORLD
 rank, count = WORLD.rank, WORLD.size
 right, left = (rank + 1) % count, (rank - 1) % count
 
+#: Repetitions whose median leaves out one from cold caches.
+_FEWEST = 3
+
 #: Elements of each of the triad's three vectors, beyond caches, and bytes of a file.
 TRIAD, FILE = MEMORY // 24, 1 << 26
 
