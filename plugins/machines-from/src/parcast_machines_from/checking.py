@@ -189,6 +189,12 @@ def _unfit(series: Series, machine: Machine, limit: int) -> str:
         return "the output does not say how many processes it had"
     if processes > limit:
         return f"it has {processes:,} processes; --limit {processes} takes it"
+    each = math.ceil(processes / series.nodes) if series.nodes else 1
+    if each > machine.nodes.cores and not machine.nodes.oversubscribe:
+        return (
+            f"it had {each} processes on a node, and the machine has nodes of "
+            f"{machine.nodes.cores} cores; state nodes.cores, as by 'machine from --level node={each}'"
+        )
     return ""
 
 
