@@ -112,3 +112,11 @@ def test_no_more_intervals_than_said_miss_by_chance(count: int) -> None:
     said = outside_by_chance(count)
     assert no_more_than(said) >= 0.95
     assert said == 0 or no_more_than(said - 1) < 0.95
+
+
+def test_more_processes_than_a_node_has_cores_are_told(registry: Registry) -> None:
+    machine = registry.machine({"name": "m", "network": {"startup": 1e-6, "bandwidth": 1e9}})
+    asked = Series("allreduce", "s", (Value(8.0, 1e-5, 1),), "t.txt", "OSU", processes=192, nodes=2)
+    (note,) = check_machine(registry, machine, Reading((asked,)), limit=999, samples=0).notes
+    assert "it had 96 processes on a node, and m has nodes.cores = 1" in note
+    assert "--level node=96" in note

@@ -192,8 +192,8 @@ def _unfit(series: Series, machine: Machine, limit: int) -> str:
     each = math.ceil(processes / series.nodes) if series.nodes else 1
     if each > machine.nodes.cores and not machine.nodes.oversubscribe:
         return (
-            f"it had {each} processes on a node, and the machine has nodes of "
-            f"{machine.nodes.cores} cores; state nodes.cores, as by 'machine from --level node={each}'"
+            f"it had {each} processes on a node, and {machine.name} has nodes.cores = "
+            f"{machine.nodes.cores}; state them, as 'machine from --level node={each}' does"
         )
     return ""
 
