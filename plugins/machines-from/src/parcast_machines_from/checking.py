@@ -49,6 +49,9 @@ PROGRAMS: Mapping[str, Program] = {
     **{name: Program(name, 2) for name in _COLLECTIVES},
 }
 
+#: Those between two nodes, half of the processes on each, unless an output says otherwise.
+_BETWEEN_TWO = frozenset({"latency", "bandwidth", "bidirectional", "pairs"})
+
 #: What one process moves or computes where the output does not say how much.
 _TRIAD, _WRITE, _ROWS = 240e6, float(1 << 30), 2048
 
@@ -189,7 +192,10 @@ def _unfit(series: Series, machine: Machine, limit: int) -> str:
         return "the output does not say how many processes it had"
     if processes > limit:
         return f"it has {processes:,} processes; --limit {processes} takes it"
-    each = math.ceil(processes / series.nodes) if series.nodes else 1
+    nodes = series.nodes
+    if series.benchmark in _BETWEEN_TWO and not series.within:
+        nodes = 2
+    each = math.ceil(processes / nodes) if nodes else 1
     if each > machine.nodes.cores and not machine.nodes.oversubscribe:
         return (
             f"it had {each} processes on a node, and {machine.name} has nodes.cores = "
@@ -253,7 +259,7 @@ def _mapping(series: Series, machine: Machine, processes: int) -> Any:
     """Return where the processes of a benchmark ran, as far as its output says."""
     if series.within or series.benchmark.startswith(("triad", "gemm", "write")):
         return "block"
-    if series.benchmark in {"latency", "bandwidth", "bidirectional", "pairs"}:
+    if series.benchmark in _BETWEEN_TWO:
         return tuple(0 if 2 * rank < processes else 1 for rank in range(processes))
     if series.nodes is None or -(-processes // series.nodes) == machine.nodes.cores:
         return "block"
