@@ -266,3 +266,22 @@ def test_a_network_followed_whole_is_refused_only_where_it_derives_traffic(
             check_network(machine, WHOLE_NETWORK)
         with pytest.raises(UnsupportedError, match="paid_by = 'sender'"):
             Costs.of(query(nodes={"cores": 4}, network=stated), ALL, WHOLE_NETWORK)
+
+
+@pytest.mark.parametrize(
+    ("stated", "seconds"),
+    [
+        ({}, 5 + 100 / 16),
+        ({"header": 64}, 5 + 100 / 16),
+        ({"local": {"startup": 1}}, 1 + 100 / 8),
+        ({"levels": [{"name": "pair", "size": 2, "startup": 2}]}, 2 + 100 / 8),
+    ],
+)
+def test_within_a_node_sizes_hold_unless_more_is_stated(stated, seconds):
+    sizes = [{"least": 50, "startup": 5, "bandwidth": 16}]
+    machine = {"network": {"startup": 3, "bandwidth": 8, "sizes": sizes, **stated}}
+    priced = Costs.of(query(**machine), ("messages",), ("sizes", "levels", "header"))
+    assert priced.wire(0, 1, 100) == seconds
+    assert priced.wire(0, 1, 10) == (3 if "local" not in stated else 1) + 10 / 8 - (
+        1 if "levels" in stated else 0
+    )

@@ -170,9 +170,16 @@ def test_row_8_all_times_scaled_scale_the_answer(contention, programs):
 
 
 def longer(made: RandomProgram) -> RandomProgram:
-    """Return a program that lets eight times as much time elapse."""
+    """Return a program that lets eight times as much time elapse, in collectives too."""
     source = re.sub(r"elapse\((.*)\)$", r"elapse(8 * (\1))", made.source, flags=re.MULTILINE)
-    return attrs.evolve(made, source=source)
+    network = made.machine.network
+    slower = {
+        name: bandwidth and bandwidth / 8
+        for name in ("reduction_bandwidth", "copy_bandwidth")
+        for bandwidth in (getattr(network, name),)
+    }
+    parts = {**made.machine.parts, "network": attrs.evolve(network, **slower)}
+    return attrs.evolve(made, source=source, machine=attrs.evolve(made.machine, parts=parts))
 
 
 def slowed(made: RandomProgram) -> Costs:

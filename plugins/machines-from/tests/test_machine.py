@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from parcast import Registry
 from parcast.cli import main
 from parcast.testing import turn
-from parcast_machines_from.checking import check_machine
+from parcast_machines_from.checking import check_machine, outside_by_chance
 from parcast_machines_from.estimating.machine import estimate
 from parcast_machines_from.reading import read_file
 from parcast_machines_from.records import Reading, Series, Value
@@ -101,3 +102,21 @@ def test_files_without_values_by_size_are_nothing_to_compare(tmp_path, capsys):
     )
     assert main(["machine", "check", "milan-hdr", str(host)]) == 2
     assert "host.toml: no benchmark's values by size" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("count", [1, 2, 20, 86, 400])
+def test_no_more_intervals_than_said_miss_by_chance(count: int) -> None:
+    def no_more_than(most: int) -> float:
+        return sum(math.comb(count, k) * 0.05**k * 0.95 ** (count - k) for k in range(most + 1))
+
+    said = outside_by_chance(count)
+    assert no_more_than(said) >= 0.95
+    assert said == 0 or no_more_than(said - 1) < 0.95
+
+
+def test_more_processes_than_a_node_has_cores_are_told(registry: Registry) -> None:
+    machine = registry.machine({"name": "m", "network": {"startup": 1e-6, "bandwidth": 1e9}})
+    asked = Series("allreduce", "s", (Value(8.0, 1e-5, 1),), "t.txt", "OSU", processes=192, nodes=2)
+    (note,) = check_machine(registry, machine, Reading((asked,)), limit=999, samples=0).notes
+    assert "it had 96 processes on a node, and m has nodes.cores = 1" in note
+    assert "--level node=96" in note

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from parcast.cli import main
 from parcast.errors import FileError
 from parcast_machines_from.estimating.machine import estimate
 from parcast_machines_from.reading import at_level, read_all, read_file
@@ -72,6 +73,36 @@ def test_stream_gives_the_triad(tmp_path: Path) -> None:
     assert (series.benchmark, series.processes) == ("triad", 64)
     assert series.values[0].value == pytest.approx(200000.5e6)
     assert series.values[0].line == 5
+
+
+def test_a_stream_without_a_word_of_threads_is_of_one_process(tmp_path: Path) -> None:
+    alone = STREAM.replace("Number of Threads requested = 64\n", "")
+    ranks = alone.replace("Function ", "Number of MPI ranks = 64\nFunction ")
+    older = alone.replace("STREAM version $Revision: 5.10 $\n", "")
+    counts = [
+        read_file(write(tmp_path, text)).series[0].processes for text in (alone, ranks, older)
+    ]
+    assert counts == [1, None, None]
+
+
+def test_an_output_that_was_indented_is_read(tmp_path: Path) -> None:
+    indented = "".join(f"    {line}\n" for line in HPL.splitlines())
+    (series,) = read_file(write(tmp_path, indented)).series
+    assert (series.benchmark, series.processes) == ("hpl", 32)
+
+
+def test_outputs_from_which_no_number_follows_say_which_would(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rates = "# OSU MPI Multiple Bandwidth / Message Rate Test v5.7.1\n"
+    rates += (
+        "# [ pairs: 48 ] [ window size: 64 ]\n# Size   MB/s   Messages/s\n1 58.09 58086503.51\n"
+    )
+    assert main(["machine", "from", str(write(tmp_path, rates))]) == 2
+    said = capsys.readouterr().err
+    assert "out.txt" in said
+    assert "no number of a machine follows from that alone; add, for " in said
+    assert "a ping-pong between two nodes (osu_latency)" in said
 
 
 def test_a_row_that_the_end_of_the_file_cuts_is_no_value(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from parcast_mpi.measuring.sampling import (
     BENCHMARK_SIZES,
     EAGER_SIZES,
     FILE_SIZES,
+    HANDLED_SIZES,
     SIZES,
     WINDOW_SIZES,
     BenchmarkEffort,
@@ -30,33 +31,45 @@ from parcast_mpi.variability import Variability
 
 
 def samples(rank: int) -> dict[str, Any]:
-    """Return what a rank of a machine of these numbers would sample."""
-    both = {"rate": [4e9, 5e9, 6e9], "saturation": [3e9] * 3}
-    both |= {"memory in place": [7e9, 6e9, 5e9], "memory added": [5e9, 4e9, 3e9]}
-    both["noise"] = [100.0] * 99 + [50.0]
+    """Return what a rank of a machine of these numbers would sample, in three rounds."""
+    both = {"rate": [[4e9], [5e9], [6e9]], "saturation": [[3e9]] * 3}
+    both |= {"memory in place": [[7e9], [6e9], [5e9]], "memory added": [[5e9], [4e9], [3e9]]}
+    both["noise"] = [[100.0] * 50, [100.0] * 49 + [50.0]]
+    exchanged = [3e-6 + n / 2e9 for n in HANDLED_SIZES]
+    handled = {
+        "add": [[n / 4e9 for n in HANDLED_SIZES]],
+        "exchange": [exchanged],
+        "copy": [[t + n / 8e9 for t, n in zip(exchanged, HANDLED_SIZES, strict=True)]],
+    }
+    both["handled"] = [handled] * 3
     if rank:
-        return {**both, "rate alone": [], "calls": {"sending": [], "receiving": [1.5e-6] * 9}}
-    writes = [[1e-3 + n / 2e8 for n in FILE_SIZES]] * 3
-    halves = [[5e-6 + n / 2e9 for n in SIZES]] * 3
+        receiving = {"sending": [], "receiving": [1.5e-6] * 3}
+        return {**both, "rate alone": [[]] * 3, "calls": [receiving] * 3}
+    files = {
+        "write": [1e-3 + n / 2e8 for n in FILE_SIZES],
+        "read": [2e-4 + n / 1e9 for n in FILE_SIZES],
+        "copy": [1e-5 + n / 4e9 for n in FILE_SIZES],
+    }
     return {
         **both,
-        "rate alone": [8e9] * 3,
-        "memory in place alone": [8e9] * 3,
-        "memory added alone": [6e9] * 3,
-        "storage": {
-            "write": writes,
-            "read": [[2e-4 + n / 1e9 for n in FILE_SIZES]] * 3,
-            "copy": [[1e-5 + n / 4e9 for n in FILE_SIZES]] * 3,
-        },
-        "messages": {"halves": halves, "short": [5e-6] * 9},
-        "windows": [[1e-6 + n / 8e9 for n in WINDOW_SIZES]] * 3,
-        "calls": {"sending": [1e-6] * 9, "receiving": []},
+        "rate alone": [[8e9]] * 3,
+        "memory in place alone": [[8e9]] * 3,
+        "memory added alone": [[6e9]] * 3,
+        "storage": [files] * 3,
+        "messages": ping_pong([5e-6 + n / 2e9 for n in SIZES]),
+        "windows": [[[1e-6 + n / 8e9 for n in WINDOW_SIZES]]] * 3,
+        "calls": [{"sending": [1e-6] * 3, "receiving": []}] * 3,
         "eager limit": [[1e-6 if n <= 65536 else 5e-3 for n in EAGER_SIZES]] * 3,
     }
 
 
+def ping_pong(times: list[float]) -> list[dict[str, Any]]:
+    return [{"halves": [times], "short": [5e-6] * 3}] * 3
+
+
 def test_a_file_says_what_the_samples_say(registry: Registry, tmp_path: Path) -> None:
-    found = [v for v in values([samples(0), samples(1)], None) if v.part in registry.parts]
+    answers = [samples(0), samples(1)]
+    found = [v for v in values(answers, None, vendor="MPICH") if v.part in registry.parts]
     path = tmp_path / "m.toml"
     path.write_text(file_text("m", "known", found, {"id": "1", "cores": 2, "busy": 0.5}))
     machine = registry.machine(str(path))
@@ -73,7 +86,11 @@ def test_a_file_says_what_the_samples_say(registry: Registry, tmp_path: Path) ->
     assert entry.bandwidth == pytest.approx(network.bandwidth)
     assert (network.overhead, network.overhead_receive) == (1e-6, 1.5e-6)
     assert network.eager_limit == 65536
-    assert network.contention_level == pytest.approx(2 / 3, abs=1e-4)
+    assert network.collectives == "mpich"
+    assert network.reduction_bandwidth == pytest.approx(4e9)
+    assert network.copy_bandwidth == pytest.approx(8e9)
+    alone = 2**20 / (5e-6 + 2**20 / 2e9)
+    assert network.contention_level == pytest.approx(alone / 3e9, abs=1e-4)
     assert machine.storage.bandwidth == pytest.approx(2e8)
     assert machine.storage.startup == pytest.approx(1e-3)
     assert machine.processor.boost == 1.6
@@ -120,16 +137,17 @@ def measured(plan: MeasurementPlan, tell: Any = lambda *_: None) -> str:
 
 
 def test_one_core_has_no_messages_and_a_kernel_of_the_user_counts() -> None:
-    only = {**samples(0), "rate of the kernel": [2e9, 1e9, 3e9], "rate of the kernel alone": [2e9]}
+    only = {**samples(0), "rate of the kernel": [[2e9], [1e9], [3e9]]}
+    only["rate of the kernel alone"] = [[2e9]] * 3
     found = {(v.part, v.key): v for v in values([only], "mine:solve")}
     assert not any(part == "network" for part, _ in found)
-    assert found["processor", "rate"].value == "2.00 +- 0.51 GFLOP/s"
-    assert found["processor", "rate"].source.startswith("mine:solve on one core; POLY1, 5.00")
+    assert found["processor", "rate"].value == "2.0 +- 2.5 GFLOP/s"
+    assert found["processor", "rate"].source.startswith("mine:solve on one core; POLY1, 5.0 +- 2.5")
     assert ("processor", "boost") not in found
 
 
 def test_messages_that_disturb_each_other_wholly_are_a_bus() -> None:
-    slow = {**samples(0), "saturation": [1e9] * 3}
+    slow = {**samples(0), "saturation": [[1e9]] * 3}
     found = {(v.part, v.key): v.value for v in values([slow, samples(1)], None)}
     assert found["network", "contention_level"] == 1.0
 
@@ -149,7 +167,7 @@ def test_this_host_is_measured(
     monkeypatch.setattr(measuring, "load", lambda _seconds: Load(0.25, 0.0))
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text("def solve():\n    return sum(1.0 for _ in range(1000))\n")
-    effort = Effort(rounds=3, calls=10, quanta=20, seconds=0.002, passes_between=10)
+    effort = Effort(rounds=2, repeats=2, calls=10, quanta=20, seconds=0.002, passes_between=10)
     reference = registry.machine({"name": "r", "processor": {"rate": "1 MFLOP/s"}})
     seen: list[str] = []
     text = measured(
@@ -178,7 +196,7 @@ def test_this_host_is_measured(
 def test_the_times_of_a_machine_by_size_are_those_of_its_ping_pong(registry: Registry) -> None:
     first, second = samples(0), samples(1)
     times = [5e-6 + n / 2e9 if n < 8192 else 9e-6 + n / 4e9 for n in SIZES]
-    first["messages"] = {"halves": [times] * 3, "short": [5e-6] * 9}
+    first["messages"] = ping_pong(times)
     numbers = {v.key: v.value for v in values([first, second], None) if v.part == "network"}
     network = registry.machine({"name": "m", "network": numbers}).network
     for n, time in zip(SIZES, times, strict=True):
@@ -197,7 +215,8 @@ def test_benchmarks_of_this_host_are_a_table(mpi: library.Library) -> None:
     if os.cpu_count() != 1:
         times = [row for row in rows if row["application"] == "latency"]
         assert [int(row["message_bytes"]) for row in times] == list(BENCHMARK_SIZES)
-        assert float(times[-1]["median"]) > float(times[0]["min"])
+        if os.getloadavg()[0] < (os.cpu_count() or 1):  # else who waits for a core tells nothing
+            assert float(times[-1]["median"]) > float(times[0]["min"])
 
 
 @pytest.mark.parametrize(

@@ -42,3 +42,27 @@ def test_what_cannot_be_drawn_leaves_no_file(tmp_path):
 def test_a_place_that_cannot_be_written_is_told(tmp_path):
     with pytest.raises(ParcastError, match="cannot be written"):
         REGISTRY.write(CURVE, tmp_path / "none" / "a.svg")
+
+
+def benchmarks(names, sizes=9):
+    """Return rows of benchmarks by size, and of one that has none."""
+    rows = [
+        row(workload=name, params={"bytes": 8 << k}, time=1e-6 * (1 + k), measured=2e-6)
+        for name in names
+        for k in range(sizes)
+    ]
+    return results(*rows, row(workload="triad", time=0.5, ci=(0.4, 0.6), measured=0.45))
+
+
+def test_many_workloads_are_a_small_plot_each(tmp_path):
+    names = [f"benchmark {number}" for number in range(12)]
+    write(benchmarks(names), tmp_path / "a.svg")
+    drawn = (tmp_path / "a.svg").read_text()
+    for text in [*names, "triad", "predicted", "measured"]:
+        assert f"<!-- {text} -->" in drawn
+
+
+def test_more_plots_than_one_can_look_at_are_refused(tmp_path):
+    with pytest.raises(ParcastError, match="than the 40 that one picture can tell apart"):
+        write(benchmarks([f"benchmark {number}" for number in range(40)]), tmp_path / "a.svg")
+    assert not list(tmp_path.iterdir())

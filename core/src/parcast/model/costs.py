@@ -57,6 +57,7 @@ class Costs:
     local_per_byte: Number = attrs.field(
         default=attrs.Factory(lambda self: self.per_byte, takes_self=True)
     )
+    local_by_size: bool = False  #: messages within a node follow ``sizes``, in place of these two
     overhead: Number = 0  #: o
     overhead_receive: Number = attrs.field(
         default=attrs.Factory(lambda self: self.overhead, takes_self=True)
@@ -278,7 +279,8 @@ class Costs:
     def _by_level(self, src: Number, dst: Number, local: Number, far: Number, field: str) -> Number:
         """Return what a field is between two ranks: of the nearest level of both, or else far."""
         if not self.levels:
-            return np.where(self.placement.same_node(src, dst), local, far)
+            near = far if self.local_by_size else local
+            return np.where(self.placement.same_node(src, dst), near, far)
         level = level_of(self.levels, src, dst)
         near = np.array([*(getattr(costs, field) for costs in self.levels), self.startup * 0])
         return np.where(level == len(self.levels), far, near[level])
@@ -311,6 +313,7 @@ def _near_and_far(costs: Costs, machine: Machine, seed: int) -> Costs:
     )
     if network.sizes:
         changes["sizes"] = sizes_of(network, base)
+        changes["local_by_size"] = network.local is None and not network.levels
     if network.levels:
         near = costs.local_startup, costs.local_per_byte
         far = costs.startup, costs.per_byte

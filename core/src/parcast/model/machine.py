@@ -135,6 +135,12 @@ class Network:
     paid_by: Literal["wire", "sender"] = "wire"
     #: algorithms, as ``allreduce ring, alltoall pairwise``, or a library's: ``mpich``, ``nccl``
     collectives: str | None = None
+    #: bytes a second of what a process receives in a collective and adds up; at no cost where not
+    #: stated
+    reduction_bandwidth: Bandwidth | None = None
+    #: bytes a second of what a process copies in a collective to where it sends it from; at no
+    #: cost where not stated
+    copy_bandwidth: Bandwidth | None = None
     local: LocalNetwork | None = None
     sizes: tuple[NetworkSize, ...] = ()  #: what changes with the size of messages, ascending
     levels: tuple[NetworkLevel, ...] = ()  #: of processes that are nearer, the nearest first

@@ -77,6 +77,8 @@ def random_machine(
     machine = _machine(random, size, features, None if fair else contention, eager, numbers)
     if "algorithms" in features:
         machine = _with_later_algorithms(machine, seed)
+    if "handling" in features:
+        machine = _with_handling(machine, seed, numbers)
     if "in-network" in features:
         machine = _with_switches(machine, seed, topology, fair=fair)
     if "aggregators" in features:
@@ -106,6 +108,18 @@ def _with_switches(
     if text is None or has_none or not (topology is None or topology.is_tree):
         return machine
     network = attrs.evolve(network, collectives=text)
+    return attrs.evolve(machine, parts={**machine.parts, "network": network})
+
+
+def _with_handling(machine: Machine, seed: int, numbers: Numbers) -> Machine:
+    """Return a machine whose processes may need time to add up and to copy in collectives."""
+    random = Random(f"handling of {seed}")  # noqa: S311  # no secrets
+    bandwidths = [None, None, numbers.mega, 4 * numbers.mega]
+    network = attrs.evolve(
+        machine.network,
+        reduction_bandwidth=random.choice(bandwidths),
+        copy_bandwidth=random.choice(bandwidths),
+    )
     return attrs.evolve(machine, parts={**machine.parts, "network": network})
 
 

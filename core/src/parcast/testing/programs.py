@@ -33,7 +33,8 @@ FEATURES = frozenset(
         *("compute", "elapse", "memory", "io", "loops", "regions", "start"),
         *("pairs", "shifts", "requests", "sendrecv", "self", "collectives", "colors"),
         # of the machine
-        *("algorithms", "local", "weights", "overhead", "sender", "aggregators", "in-network"),
+        *("algorithms", "local", "weights", "overhead", "handling", "sender", "aggregators"),
+        "in-network",
     }
 )
 

@@ -49,6 +49,9 @@ PROGRAMS: Mapping[str, Program] = {
     **{name: Program(name, 2) for name in _COLLECTIVES},
 }
 
+#: Those between two nodes, half of the processes on each, unless an output says otherwise.
+_BETWEEN_TWO = frozenset({"latency", "bandwidth", "bidirectional", "pairs"})
+
 #: What one process moves or computes where the output does not say how much.
 _TRIAD, _WRITE, _ROWS = 240e6, float(1 << 30), 2048
 
@@ -189,6 +192,15 @@ def _unfit(series: Series, machine: Machine, limit: int) -> str:
         return "the output does not say how many processes it had"
     if processes > limit:
         return f"it has {processes:,} processes; --limit {processes} takes it"
+    nodes = series.nodes
+    if series.benchmark in _BETWEEN_TWO and not series.within:
+        nodes = 2
+    each = math.ceil(processes / nodes) if nodes else 1
+    if each > machine.nodes.cores and not machine.nodes.oversubscribe:
+        return (
+            f"it had {each} processes on a node, and {machine.name} has nodes.cores = "
+            f"{machine.nodes.cores}; state them, as 'machine from --level node={each}' does"
+        )
     return ""
 
 
@@ -247,7 +259,7 @@ def _mapping(series: Series, machine: Machine, processes: int) -> Any:
     """Return where the processes of a benchmark ran, as far as its output says."""
     if series.within or series.benchmark.startswith(("triad", "gemm", "write")):
         return "block"
-    if series.benchmark in {"latency", "bandwidth", "bidirectional", "pairs"}:
+    if series.benchmark in _BETWEEN_TWO:
         return tuple(0 if 2 * rank < processes else 1 for rank in range(processes))
     if series.nodes is None or -(-processes // series.nodes) == machine.nodes.cores:
         return "block"
@@ -315,8 +327,26 @@ def table(checked: Checked) -> tuple[list[str], list[list[str]]]:
     return head, rows
 
 
+def outside_by_chance(count: int) -> int:
+    """Return how many of so many 95 % intervals leave out their value by chance.
+
+    It is the least number that no more do with a probability of 95 %, where each is for itself
+    (binomial).
+    """
+    probability = likely = 0.95**count
+    most = 0
+    while probability < 0.95:
+        likely *= (count - most) / (most + 1) * 0.05 / 0.95
+        most += 1
+        probability += likely
+    return most
+
+
 def summaries(checked: Checked) -> Iterator[str]:
-    """Yield a sentence for each benchmark: its median error, its worst, and how many are inside."""
+    """Yield a sentence for each benchmark, and one for all that have intervals.
+
+    That of a benchmark has its median error, its worst, and how many are inside.
+    """
     groups: dict[tuple[str, int, str], list[Compared]] = {}
     for item in checked.compared:
         groups.setdefault((item.benchmark, item.processes, item.within), []).append(item)
@@ -330,3 +360,9 @@ def summaries(checked: Checked) -> Iterator[str]:
         )
         inside = [item.inside for item in items if item.inside is not None]
         yield f"{text}; {sum(inside)} of {len(inside)} inside their interval" if inside else text
+    every = [item.inside for item in checked.compared if item.inside is not None]
+    if every:
+        yield (
+            f"all: {sum(every)} of {len(every)} inside their 95 % interval; up to "
+            f"{outside_by_chance(len(every))} outside are chance"
+        )

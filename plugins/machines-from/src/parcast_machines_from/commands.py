@@ -67,6 +67,8 @@ def from_outputs(
     others = None if on is None else registry.machine(on)
     result = estimate(reading, title, _levels(level), others)
     result = with_collectives(registry, result, reading)
+    if not result.numbers:
+        raise ParcastError(_nothing_determined(reading, result.open))
     registry.machine(result.data)  # what is written can be read
     for note in result.notes:
         typer.echo(f"parcast: {note}", err=True)
@@ -182,6 +184,16 @@ def _read(files: Sequence[Path], within: Sequence[str] | None, system: str | Non
         return reading
     series = tuple(item for item in reading.series if item.system in {"", system})
     return attrs.evolve(reading, series=series)
+
+
+def _nothing_determined(reading: Reading, left_out: Sequence[str]) -> str:
+    """Return why outputs that are read make no machine, and which would."""
+    series = {f"{item.benchmark} ({item.tool}, {item.where})" for item in reading.series}
+    notes = " ".join(f"{note}." for note in reading.notes)
+    return (
+        f"{', '.join(sorted(series)) or 'what was read'}: no number of a machine follows from that "
+        f"alone; add, for {'; for '.join(left_out)}. {notes}".rstrip()
+    )
 
 
 def _near(text: str) -> tuple[Path, str]:

@@ -4,6 +4,8 @@
 2. Where p and d both take three values or more: a speedup surface, one for each series.
 3. Else curves over the number that takes most values: p, d or a setting.
 4. Else, where no number varies, bars: one for each row, stacked of its parts.
+5. Where these are too many to be told apart, and there are several workloads, one plot for each of
+   them (small multiples).
 
 Whatever else varies tells the series apart and is what their labels say.
 """
@@ -22,6 +24,9 @@ from parcast.results import GRID, axes, short
 
 #: More than these cannot be told apart in one picture.
 MOST: dict[str, int] = {"surface": 4, "curves": 8, "bars": 40}
+
+#: More plots than these are no picture any more.
+_MOST_PLOTS = 24
 
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
@@ -94,6 +99,32 @@ def choose(results: Results) -> Picture:
             f"picture can tell apart; ask for fewer values of {' or '.join(apart)}{page}"
         )
     return picture
+
+
+def choose_each(results: Results) -> tuple[Picture, ...]:
+    """Return the plot that shows the results, or one for each workload where one cannot.
+
+    Raises
+    ------
+    ParcastError
+        As `choose` does, where there are also too many workloads, or one with too many series.
+    """
+    try:
+        return (choose(results),)
+    except ParcastError:
+        by_workload: dict[str, list[Row]] = {}
+        for row in results.rows:
+            if row.time is not None:
+                by_workload.setdefault(row.workload, []).append(row)
+        if not 1 < len(by_workload) <= _MOST_PLOTS:
+            raise
+    pictures = tuple(
+        choose(attrs.evolve(results, rows=tuple(rows))) for rows in by_workload.values()
+    )
+    crowded = [each for each in pictures if len(each.series) > MOST["curves"]]
+    if crowded or any(each.kind == "surface" for each in pictures):
+        return (choose(results),)  # which says what to leave out
+    return pictures
 
 
 def visible(text: str) -> str:

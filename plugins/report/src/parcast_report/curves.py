@@ -113,6 +113,8 @@ def _draw_bands(
             axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
     if not levels and all(row.ci is not None for row in rows):
         low, high = ([row.ci[end] / size for row in rows if row.ci] for end in (0, 1))
+        if len(x) == 1:  # a band has no width
+            axes.vlines(x, low, high, color=color, alpha=0.25, linewidth=6)
         axes.fill_between(x, low, high, color=color, alpha=0.25, linewidth=0)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from parcast import Results
-from parcast_report import bars, curves, surfaces
-from parcast_report.choosing import choose
+from parcast_report import bars, curves, multiples, surfaces
+from parcast_report.choosing import choose_each
 from parcast_report.style import DRAWING, RC
 
 _DRAW = {"surface": surfaces.draw, "curves": curves.draw, "bars": bars.draw}
@@ -22,7 +22,7 @@ _METADATA: Mapping[str, Mapping[str, Any]] = {
 
 
 def write(results: Results, path: Path) -> None:
-    """Write the plot that shows the results (see `choose`) in the format of the suffix.
+    """Write the plots that show the results (see `choose_each`) in the format of the suffix.
 
     Raises
     ------
@@ -33,11 +33,14 @@ def write(results: Results, path: Path) -> None:
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    picture = choose(results)
+    pictures = choose_each(results)
     suffix = path.suffix.lower()
     with DRAWING, mpl.rc_context(RC):
         figure = Figure(layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06))
-        _DRAW[picture.kind](figure, picture)
+        if len(pictures) == 1:
+            _DRAW[pictures[0].kind](figure, pictures[0])
+        else:
+            multiples.draw(figure, pictures)
         figure.savefig(
             path, format=suffix[1:], metadata=dict(_METADATA[suffix]), bbox_inches="tight"
         )

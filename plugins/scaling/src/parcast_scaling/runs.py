@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
-import numpy as np
 
 from parcast import Registry
 from parcast.comparison import lower
 from parcast.errors import FileError, UnsupportedError
 from parcast.model import Costs, Query
 from parcast.program import Block
-from parcast.program.lowerings import Counts, count
+from parcast.program.lowerings import Counts, count, in_collective
 from parcast.program.matching import expand, matched_program
 from parcast.program.source import COLLECTIVES
 
@@ -74,7 +73,7 @@ def _of_run(registry: Registry, query: Query) -> dict[str, float]:
         return count(attrs.evolve(matching.unrolled, blocks=blocks), costs)
 
     native, unrolled = (_timed(form.blocks) for form in (matching.native, matching.unrolled))
-    point_to_point = counted([block for block in unrolled if not _of_collective(block)])
+    point_to_point = counted([block for block in unrolled if not in_collective(block)])
     if point_to_point.accesses.any():
         raise UnsupportedError(
             f"{query.workload.name} accesses files, which are not counted here; write its phases "
@@ -96,7 +95,3 @@ def _timed(blocks: Sequence[Block]) -> Sequence[Block]:
     """Return what comes after the last ``start()`` of all processes at once, to be counted."""
     starts = (i for i, block in enumerate(blocks) if block.op == "start" and block.ranks is None)
     return blocks[max(starts, default=-1) + 1 :]
-
-
-def _of_collective(block: Block) -> bool:
-    return bool(np.min(block.arguments.get("tag", 0)) < 0)

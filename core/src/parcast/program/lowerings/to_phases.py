@@ -44,6 +44,7 @@ class Counts:
     """What each rank does in the whole program."""
 
     seconds: NDArray[np.float64]  #: computing
+    handling: NDArray[np.float64]  #: seconds of adding up and copying in collectives
     messages: NDArray[np.float64]  #: sent
     bytes: NDArray[np.float64]  #: sent
     calls: NDArray[np.float64]  #: that pay the receiver's overhead
@@ -154,7 +155,8 @@ def count(unrolled: Unrolled, costs: Costs) -> Counts:
         if block.op == "compute":
             counts.seconds[at] += costs.compute(at, arguments["flops"], arguments["bytes"])
         elif block.op == "elapse":
-            counts.seconds[at] += costs.elapse(at, arguments["seconds"])
+            column = counts.handling if in_collective(block) else counts.seconds
+            column[at] += costs.elapse(at, arguments["seconds"])
         elif block.op in {"read", "write"}:
             counts.accesses[at] += 1
             counts.accessed[at] += arguments["bytes"]
@@ -166,6 +168,11 @@ def count(unrolled: Unrolled, costs: Costs) -> Counts:
         if block.op in _RECEIVING:
             counts.calls[at] += 1
     return counts
+
+
+def in_collective(block: Block) -> bool:
+    """Return whether a block of an expanded program is part of a collective."""
+    return bool(np.min(block.arguments.get("tag", 0)) < 0)
 
 
 def _share(pool: Pool, ranks: Any, costs: Costs, counts: Counts) -> None:
@@ -228,7 +235,8 @@ def _phase(
     cycles = accesses or 1.0
     bursts = max(1.0, repeats / cycles)
     per_burst = 1.0 / (cycles * bursts)
-    seconds = float(counts.seconds.max()) + _own_overhead(counts, costs, traffic)
+    busiest = float((counts.seconds + counts.handling).max())
+    seconds = busiest + _own_overhead(counts, costs, traffic)
     seconds *= float(costs.placement.speed.min())  # work, which phases divide by the speed again
     rate = query.machine.need("processor.rate", "a workload with computation") if seconds else 0.0
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from parcast.program.matching.buffering import aggregator_of
     from parcast.program.matching.channels import NOTHING, TIMING
     from parcast.program.matching.collectives import algorithms, groups, is_signal
+    from parcast.program.matching.collectives.handling import COPIED, Handling
     from parcast.program.matching.collectives.libraries import LIBRARIES
     from parcast.program.matching.columns import CODE, NONE, OPS, Columns, operation_columns
     from parcast.program.matching.deadlock import Matched, match_unrolled
@@ -26,6 +27,7 @@ else:
 
 __all__ = [
     "CODE",
+    "COPIED",
     "LIBRARIES",
     "NONE",
     "NOTHING",
@@ -33,6 +35,7 @@ __all__ = [
     "PREPARATION",
     "TIMING",
     "Columns",
+    "Handling",
     "Matched",
     "aggregator_of",
     "algorithms",

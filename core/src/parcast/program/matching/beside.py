@@ -114,7 +114,7 @@ def _bytes(step: Step) -> float:
 
 def _lasting(step: Step, largest: float, pace: Pace) -> float:
     """Return how long a step may wait; a receive does not say for how many bytes."""
-    if step.op in ("isend", "irecv") or step.is_signal:
+    if step.op in ("isend", "irecv", "elapse") or step.is_signal:
         return 0.0
     return pace[0] + pace[1] * (largest if step.op == "recv" else _bytes(step))
 

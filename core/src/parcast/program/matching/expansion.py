@@ -39,7 +39,7 @@ class Arrival:
 
 
 _POSTED = ("isend", "irecv")
-#: What is no message, among the steps of a collective.
+#: What is no message, among the steps of a collective; its own time has a tag, as messages have.
 _UNTAGGED = ("read", "write", "elapse")
 
 #: The arrivals that make one collective of all processes, or the one block of its groups.
@@ -354,7 +354,7 @@ class _Expansion:
                 arrival.block.site,
                 step.op,
                 None if len(step.ranks) == self.unrolled.size else step.ranks,
-                step.arguments if step.op in _UNTAGGED else {**step.arguments, "tag": tag},
+                _tagged(step, tag),
                 tuple(_requests(step, place, places)),
             )
             for place, step in enumerate(messages)
@@ -365,6 +365,12 @@ class _Expansion:
         arguments = {name: arrival.argument(name) for name in names} | {"collective": False}
         ranks = None if len(arrival.ranks) == self.unrolled.size else arrival.ranks
         return Block(arrival.block.site, arrival.block.op, ranks, arguments)
+
+
+def _tagged(step: Step, tag: int) -> Mapping[str, Any]:
+    arguments = step.arguments
+    untagged = step.op in _UNTAGGED and "tag" not in arguments
+    return arguments if untagged else {**arguments, "tag": tag}
 
 
 def _requests(wait: Step, place: int, places: Mapping[int, int]) -> Iterator[Request]:

@@ -46,7 +46,7 @@ def matched_program(query: Query, *, pools: bool = False, timed: bool = True) ->
     )
     sources = (
         *(program, query.p, values, network.collectives, network.eager_limit, places),
-        query.machine.storage.aggregators,
+        *(query.machine.storage.aggregators, network.reduction_bandwidth, network.copy_bandwidth),
         _accelerators(query) if timed and program.offloads else None,
     )
     prepared = _PREPARED.once(sources, lambda: _prepare(query, chosen, timed=timed))

@@ -76,7 +76,7 @@ class Transport:
         for level in costs.levels:
             if level.instance[source] == level.instance[target]:
                 return level.startup, level.per_byte, size
-        if not apart:
+        if not apart and not costs.local_by_size:
             return costs.local_startup, costs.local_per_byte, size
         far = steps[-1] if steps else costs
         return far.startup, far.per_byte, size

@@ -26,7 +26,10 @@ def node_numbers(
     numbers += _storage(reading.series)
     keys = {number.key for number in numbers}
     wanted = {
-        "nodes.cores": "scontrol show node, lstopo --of xml or --level node=N",
+        "nodes.cores": (
+            "scontrol show node, lstopo --of xml or --level node=N; without it each process has a "
+            "node to itself"
+        ),
         "processor.rate": "a matrix product on all cores, or HPL",
         "nodes.memory_bandwidth": "STREAM on all cores of a node",
     }

@@ -6,8 +6,8 @@ import re
 
 from parcast_machines_from.records import Lines, Reading, Series, Value, number
 
-_HEAD = re.compile(r"^T/V\s+N\s+NB\s+P\s+Q\s+Time\s+Gflops")
-_ROW = re.compile(r"^(W[RC]\w+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+([\d.eE+-]+)\s+([\d.eE+-]+)")
+_HEAD = re.compile(r"^\s*T/V\s+N\s+NB\s+P\s+Q\s+Time\s+Gflops")
+_ROW = re.compile(r"^\s*(W[RC]\w+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+([\d.eE+-]+)\s+([\d.eE+-]+)")
 _HPCG = re.compile(r"HPCG result is VALID with a GFLOP/s rating of[=:]\s*([\d.eE+]+)")
 _INVALID = re.compile(r"HPCG result is INVALID")
 _PROCESSES = re.compile(r"Distributed Processes=(\d+)")

@@ -14,12 +14,17 @@ _BABEL = re.compile(r"(?i)^\s*(BabelStream|GPU-STREAM)")
 _VERSION = re.compile(r"(?:STREAM version \$Revision:|Version:)\s*([\d.]+)")
 _WHERE = re.compile(r"(?i)^\s*(?:Implementation:\s*(\S+)|Using \S+ device)")
 
+#: STREAM of 2009 and later says its threads where it has any, and its ranks.
+_THREADED = re.compile(r"STREAM version \$Revision: 5")
+
 #: Implementations of BabelStream that run on the host, but for regions that are sent elsewhere.
 _HOST = {"openmp", "tbb", "std", "std-data", "std-indices", "std-ranges", "serial"}
 
 
 def read(lines: Lines) -> Reading:
     """Return the rate of the triad; nothing where the file has no such table.
+
+    STREAM without a word of threads or MPI was built without them: one process ran.
 
     Raises
     ------
@@ -28,7 +33,9 @@ def read(lines: Lines) -> Reading:
     """
     series: list[Series] = []
     head: re.Match[str] | None = None
-    threads = None
+    whole = "\n".join(lines.lines)
+    is_threaded = _THREADS.search(whole) or "MPI" in whole or not _THREADED.search(whole)
+    threads = None if is_threaded else 1
     tool, device = "STREAM", False
     version = ""
     for line, text in enumerate(lines.lines, 1):

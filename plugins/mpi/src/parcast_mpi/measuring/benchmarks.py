@@ -25,6 +25,9 @@ WORLD = MPI.COMM_WORLD
 rank, count = WORLD.rank, WORLD.size
 right, left = (rank + 1) % count, (rank - 1) % count
 
+#: Repetitions whose median leaves out one from cold caches.
+_FEWEST = 3
+
 #: Elements of each of the triad's three vectors, beyond caches, and bytes of a file.
 TRIAD, FILE = MEMORY // 24, 1 << 26
 
@@ -134,7 +137,7 @@ def measured(folder: Path, effort: BenchmarkEffort) -> list[dict[str, Any]]:
     counts = []
     for benchmark in every:
         shortest = min(timed(benchmark, 3) for _ in range(3))
-        counts.append(max(1, round(effort.seconds / shortest)))
+        counts.append(max(_FEWEST, round(effort.seconds / shortest)))
     counts = WORLD.bcast(counts)
     rounds = [
         [timed(benchmark, number) for benchmark, number in zip(every, counts, strict=True)]

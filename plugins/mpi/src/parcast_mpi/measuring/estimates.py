@@ -10,13 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast import SolveError
-from parcast.quantities import cut, fit_line, generator, memoized
-from parcast_mpi.running.answer import median_interval
+from parcast.quantities import cut, fit_line, memoized, student_t
 
 Floats = NDArray[np.float64]
-
-#: How often rounds are drawn again to see how much a fit varies.
-_DRAWS = 200
 
 #: Half of a normal 95 % interval, in standard deviations.
 _Z = 1.96
@@ -40,11 +36,44 @@ class Estimate:
         return Estimate(factor * self.value, factor * self.spread)
 
 
-def of_samples(values: Any) -> Estimate:
-    """Return the median, its spread from the interval of `median_interval`."""
-    listed = np.asarray(values, float).ravel().tolist()
-    low, high = median_interval(listed)
-    return Estimate(float(np.median(listed)), (high - low) / (2 * _Z))
+def another_round(numbers: Any) -> float:
+    """Return the spread of a number in another round, as the rounds of a run tell it.
+
+    Rounds lie apart by seconds, in which a host drifts by more than repeats within a moment differ.
+    95 % of what another round gives are within 1.96 spreads of the mean of these (prediction
+    interval of Student's t: Hahn & Meeker, Statistical Intervals, 1991, section 4.7); both
+    what differs between rounds and what does within them are part of it.
+
+    Parameters
+    ----------
+    numbers
+        One of each round.
+    """
+    count = len(numbers)
+    if count < 2:
+        return 0.0
+    wider = student_t(0.95, count - 1) / _Z * np.sqrt(1 + 1 / count)
+    return float(np.std(numbers, ddof=1) * wider)
+
+
+def of_rounds(samples: Any) -> Estimate:
+    """Return the median of samples, a row for each round, and the spread of another round."""
+    rows = np.asarray(samples, float)
+    rows = rows.reshape(len(rows), -1)
+    return Estimate(float(np.median(rows)), another_round(np.median(rows, axis=1)))
+
+
+def of_repeats(samples: Any) -> Estimate:
+    """Return the median of samples, a row for each round, and the spread of another sample.
+
+    What differs within a round is part of it, and what differs between rounds (variance
+    components).
+    """
+    rows = np.asarray(samples, float)
+    rows = rows.reshape(len(rows), -1)
+    whole = of_rounds(rows)
+    within = np.sqrt(rows.var(axis=1, ddof=1).mean()) if rows.shape[1] > 1 else 0.0
+    return Estimate(whole.value, float(np.hypot(whole.spread, within)))
 
 
 def between(first: Estimate, second: Estimate) -> Estimate:
@@ -63,7 +92,7 @@ class Line:
     worst: float  #: the largest relative error at a size
 
 
-def line(sizes: Sequence[float], times: Any, of: str = "times", seed: int = 0) -> Line:
+def line(sizes: Sequence[float], times: Any, of: str = "times") -> Line:
     """Return the line through the medians of times, by least squares of relative errors.
 
     The bandwidth is as uncertain as rounds make it, and as times are off the line.
@@ -73,31 +102,35 @@ def line(sizes: Sequence[float], times: Any, of: str = "times", seed: int = 0) -
     sizes
         Bytes.
     times
-        Seconds, a row for each round and a column for each size.
+        Seconds, of each round a row, or one for each repeat, and a column for each size.
     of
         What errors call the times.
-    seed
-        Of the rounds that are drawn again (bootstrap) for the spread.
 
     Raises
     ------
     SolveError
         If times do not grow with the bytes.
     """
-    n, rounds = np.asarray(sizes, float), np.asarray(times, float)
-    whole = _fit(n, np.median(rounds, axis=0))
-    rng = generator(seed, 0, "line")
-    drawn = rng.integers(0, len(rounds), (_DRAWS, len(rounds)))
-    fits = np.array([_fit(n, np.median(rounds[rows], axis=0)) for rows in drawn])
-    if whole[1] <= 0:
+    n, (medians, by_round) = np.asarray(sizes, float), _medians(times)
+    startup, per_byte = _fit(n, medians)
+    if per_byte <= 0:
         raise SolveError(f"the {of} do not grow with the bytes; measure again on a quieter host")
-    errors = np.abs((whole[0] + whole[1] * n) / np.median(rounds, axis=0) - 1)
+    startups, slopes = zip(*(_fit(n, row) for row in by_round), strict=True)
+    errors = np.abs((startup + per_byte * n) / medians - 1)
     misfit = float(np.sqrt(errors @ errors / max(len(n) - 2, 1)))
+    apart = another_round(slopes) / per_byte
     return Line(
-        Estimate(max(whole[0], 0.0), float(fits[:, 0].std())),
-        Estimate(1 / whole[1], float(np.hypot(fits[:, 1].std() / whole[1], misfit)) / whole[1]),
+        Estimate(startup, another_round(startups)),
+        Estimate(1 / per_byte, float(np.hypot(apart, misfit)) / per_byte),
         float(errors.max()),
     )
+
+
+def _medians(times: Any) -> tuple[Floats, Floats]:
+    """Return the medians by size: of all, and of each round a row."""
+    rounds = np.asarray(times, float)
+    repeats = rounds.reshape(len(rounds), -1, rounds.shape[-1])
+    return np.median(repeats, axis=(0, 1)), np.median(repeats, axis=1)
 
 
 def _fit(n: Floats, t: Floats) -> tuple[float, float]:
@@ -122,46 +155,60 @@ class Piece:
     worst: float  #: the largest relative error at a size
 
 
-def pieces(
-    sizes: Sequence[int], times: Any, least: float = 0.0, seed: int = 0
-) -> tuple[Piece, ...]:
+def pieces(sizes: Sequence[int], times: Any, least: float = 0.0) -> tuple[Piece, ...]:
     """Return the lines that times by size are made of, with the change points between them.
+
+    Their numbers are as uncertain as rounds make them, and as times are off the lines.
 
     Parameters
     ----------
     sizes
         Bytes, rising.
     times
-        Seconds, a row for each round and a column for each size.
+        Seconds, of each round a row, or one for each repeat, and a column for each size.
     least
         The least time for each byte.
-    seed
-        Of the rounds that are drawn again (bootstrap) for the spread.
     """
-    n, rounds = np.asarray(sizes, float), np.asarray(times, float)
-    medians = np.median(rounds, axis=0)
-    spreads = np.array([of_samples(column).spread for column in rounds.T]) / medians
+    n, (medians, by_round) = np.asarray(sizes, float), _medians(times)
+    spreads = by_round.std(axis=0) / medians
 
     def fit(start: int, stop: int, of: Floats = medians) -> tuple[float, float, float]:
         line = fit_line(n[start:stop], of[start:stop], spreads[start:stop], least)
         return line.startup, line.per_byte, line.squares
 
-    rows = generator(seed, 0, "pieces").integers(0, len(rounds), (_DRAWS, len(rounds)))
-    drawn = np.median(rounds[rows], axis=1)
     lines = []
     for start, stop in cut(len(n), memoized(lambda start, stop: fit(start, stop)[2])):
         startup, per_byte, _ = fit(start, stop)
-        spread = np.std([fit(start, stop, again)[:2] for again in drawn], axis=0)
+        startups, slopes, _ = zip(*(fit(start, stop, row) for row in by_round), strict=True)
         errors = np.abs((startup + per_byte * n[start:stop]) / medians[start:stop] - 1)
-        lines.append(
-            Piece(
-                int(sizes[start]) if start else 0,
-                Estimate(startup, float(spread[0])),
-                Estimate(per_byte, float(spread[1])),
-                float(errors.max()),
-            )
-        )
+        misfit = float(np.sqrt((errors**2).mean()))
+        estimates = [
+            Estimate(number, float(np.hypot(another_round(rounds), misfit * number)))
+            for number, rounds in ((startup, startups), (per_byte, slopes))
+        ]
+        from_size = int(sizes[start]) if start else 0
+        lines.append(Piece(from_size, estimates[0], estimates[1], float(errors.max())))
     return tuple(lines)
+
+
+def one_piece(whole: Line) -> Piece:
+    """Return a line as one that holds for messages of all sizes."""
+    return Piece(0, whole.startup, Estimate(1.0, 0.0).over(whole.bandwidth), whole.worst)
+
+
+def per_byte(sizes: Sequence[int], times: Any) -> Estimate:
+    """Return the seconds for each byte, as uncertain as rounds and sizes make it.
+
+    Parameters
+    ----------
+    sizes
+        Bytes.
+    times
+        Seconds, of each round rows for repeats and a column for each size.
+    """
+    medians, by_round = _medians(np.asarray(times, float) / np.asarray(sizes, float))
+    rounds = another_round(np.median(by_round, axis=1))
+    return Estimate(float(np.median(medians)), float(np.hypot(rounds, medians.std())))
 
 
 @attrs.frozen
@@ -171,23 +218,24 @@ class Startup:
     overhead: Estimate
     startup: Estimate
     overhead_receive: Estimate
-    scaled_down: bool  #: the calls alone take longer than the whole, so they were scaled down
+    hidden: bool  #: the calls by themselves take longer than the whole, which hides part of them
 
 
 def split_startup(whole: Estimate, sending: Estimate, receiving: Estimate) -> Startup:
-    """Return o, t0 and o_r, which sum to the one-way time of an empty message.
+    """Return o, t0 and o_r, which sum to the one-way time of an empty message, where they can.
 
-    The calls are timed by themselves, where they may cost more than within a ping-pong; then
-    nothing is left for the network, and both are scaled down to the whole.
+    The calls are timed by themselves, where they may cost more than within a ping-pong: there a
+    receive is posted while its message is on the way. Then nothing is left for the network, and
+    each is between what it takes by itself, as where a process sends and receives at once, and its
+    share of the whole.
     """
     calls = sending.value + receiving.value
     if calls <= whole.value:
         left = Estimate(whole.value - calls, float(np.hypot(whole.spread, sending.spread)))
-        return Startup(sending, left, receiving, scaled_down=False)
+        return Startup(sending, left, receiving, hidden=False)
     share = whole.value / calls
-    return Startup(
-        sending.times(share), Estimate(0.0, whole.spread), receiving.times(share), scaled_down=True
-    )
+    overhead, receive = (between(call, call.times(share)) for call in (sending, receiving))
+    return Startup(overhead, Estimate(0.0, 0.0), receive, hidden=True)
 
 
 def eager_limit(sizes: Sequence[int], times: Any, delay: float) -> int | None:

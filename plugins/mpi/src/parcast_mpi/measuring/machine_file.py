@@ -20,7 +20,10 @@ from parcast_mpi.measuring.estimates import (
     fixed_time_quantum,
     interruptions,
     line,
-    of_samples,
+    of_repeats,
+    of_rounds,
+    one_piece,
+    per_byte,
     pieces,
     split_startup,
     thin,
@@ -28,6 +31,7 @@ from parcast_mpi.measuring.estimates import (
 from parcast_mpi.measuring.sampling import (
     EAGER_SIZES,
     FILE_SIZES,
+    HANDLED_SIZES,
     LATE,
     MEMORY,
     QUANTUM,
@@ -70,11 +74,25 @@ def _exponent(value: float) -> int:
     return int(f"{value:e}".partition("e")[2])
 
 
-def values(answers: Answers, kernel: str | None) -> Iterator[Value]:
-    """Yield what the samples of all ranks say of the machine's own parts."""
+def values(
+    answers: Answers, kernel: str | None, *, vendor: str = "", by_size: bool = True
+) -> Iterator[Value]:
+    """Yield what the samples of all ranks say of the machine's own parts.
+
+    Parameters
+    ----------
+    answers
+        Of each rank, by stage, what each round sampled.
+    kernel
+        The user's own, if there is one.
+    vendor
+        Of the MPI library.
+    by_size
+        Whether messages have lines by size, or one for all.
+    """
     yield from _processor(answers, kernel)
     if len(answers) > 1:
-        yield from _network(answers)
+        yield from _network(answers, vendor, by_size=by_size)
     yield from _storage(answers[0]["storage"])
     yield from _variability(answers)
 
@@ -100,7 +118,7 @@ def _processor(answers: Answers, kernel: str | None) -> Iterator[Value]:
 def _memory(key: str, answers: Answers, stage: str, cores: str) -> Value:
     """Return what memory moves in a second, from two kernels that use it unlike."""
     in_place, added = (
-        of_samples(np.sum([samples[f"{kernel}{stage}"] for samples in answers], axis=0))
+        of_repeats(np.sum([samples[f"{kernel}{stage}"] for samples in answers], axis=0))
         for kernel in ("memory in place", "memory added")
     )
     source = (
@@ -112,50 +130,93 @@ def _memory(key: str, answers: Answers, stage: str, cores: str) -> Value:
 
 def _rates(answers: Answers, stage: str) -> tuple[Estimate, Estimate]:
     """Return the rate of a core while all compute, and of one while the others idle."""
-    together = of_samples([samples[stage] for samples in answers])
-    return together, of_samples(answers[0][f"{stage} alone"])
+    together = of_repeats(np.concatenate([samples[stage] for samples in answers], axis=1))
+    return together, of_repeats(answers[0][f"{stage} alone"])
 
 
-def _network(answers: Answers) -> Iterator[Value]:
+def _network(answers: Answers, vendor: str, *, by_size: bool) -> Iterator[Value]:
     first, second = answers[:2]
-    halves = first["messages"]["halves"]
-    fitted = line(SIZES, halves, "times of the ping-pong")
-    split = split_startup(
-        fitted.startup, of_samples(first["calls"]["sending"]),
-        of_samples(second["calls"]["receiving"]),
-    )  # fmt: skip
-    pong = (
-        f"ping-pong, {len(SIZES)} sizes to {SIZES[-1] >> 20} MiB, {len(halves)} rounds; the line "
-        f"is off by {fitted.worst:.0%} at most"
-    )
-    calls = "short messages, each call timed by itself"
-    if split.scaled_down:
-        calls += "; scaled down: both take longer than a whole message of the ping-pong"
-    left = f"{pong}; less both overheads"
+    halves = [samples["halves"] for samples in first["messages"]]
     copying = _copying(first["windows"], pieces(SIZES, halves))
-    alone = Estimate(1.0, 0.0).over(fitted.bandwidth)
-    bandwidth = Estimate(1.0, 0.0).over(Estimate(alone.value - copying.value, alone.spread))
-    yield Value("network", "startup", quantity(split.startup, "s"), left)
-    what = f"; less {quantity(copying, 's')} a byte of the sender's own" if copying.value else ""
-    yield Value("network", "bandwidth", quantity(bandwidth, "B/s"), pong + what)
-    yield Value("network", "overhead", quantity(split.overhead, "s"), calls)
-    receive = quantity(split.overhead_receive, "s")
-    yield Value("network", "overhead_receive", receive, calls)
-    if copying.value:
-        source = f"{WINDOW} messages at once, {len(WINDOW_SIZES)} sizes, each byte of one more"
-        yield Value("network", "overhead_per_byte", _per_byte(copying), source)
-    yield _by_size(pieces(SIZES, halves, copying.value / _MOST_COPYING), split, copying.value)
+    lines = pieces(SIZES, halves, copying.value / _MOST_COPYING)
+    if not by_size:
+        lines = (one_piece(line(SIZES, halves, "times of the ping-pong")),)
+    split = split_startup(
+        lines[0].startup, of_rounds([samples["sending"] for samples in first["calls"]]),
+        of_rounds([samples["receiving"] for samples in second["calls"]]),
+    )  # fmt: skip
+    yield from _of_messages(lines, split, copying, len(halves))
+    if by_size:
+        yield _by_size(lines, split, copying.value)
     limit = eager_limit(EAGER_SIZES, first["eager limit"], LATE)
     if limit is not None:
         method = f"of {len(EAGER_SIZES)} sizes, the largest not to wait for a late receiver"
         yield Value("network", "eager_limit", f"{limit} B", method)
-    total = of_samples(first["saturation"])
-    source = f"all {len(answers)} at once, 1 MiB each way (COMMS3): {quantity(total, 'B/s')}"
-    share = fitted.bandwidth.over(total)
-    if share.value > 1:
-        source += ", less than one message alone has"
-    yield Value("network", "contention_level", min(1.0, round(share.value, 4)), source)
+    yield _contention(answers, halves)
+    if vendor in _LIBRARIES:
+        yield Value("network", "collectives", _LIBRARIES[vendor], f"the library is {vendor}")
+    yield from _handling(answers)
 
+
+def _of_messages(
+    lines: Sequence[Piece], split: Startup, copying: Estimate, rounds: int
+) -> Iterator[Value]:
+    """Yield what a message costs: its startup where it is short, its bandwidth where long."""
+    pong = f"ping-pong, {len(SIZES)} sizes to {SIZES[-1] >> 20} MiB, {rounds} rounds"
+    of_lines = f"of the line through all, which is off by {lines[0].worst:.0%} at most"
+    short, long = (of_lines, of_lines) if len(lines) == 1 else ("short messages", "long messages")
+    what = f"; less {_ns_per_byte(copying)} of the sender's own" if copying.value else ""
+    calls = "short messages, each call timed by itself"
+    if split.hidden:
+        calls += "; between that and its share of a ping-pong's message, which takes less than both"
+    yield Value(
+        "network", "startup", quantity(split.startup, "s"), f"{pong}, {short}; less both overheads"
+    )
+    bandwidth = quantity(_bandwidth(lines[-1], copying.value), "B/s")
+    yield Value("network", "bandwidth", bandwidth, f"{pong}, {long}{what}")
+    yield Value("network", "overhead", quantity(split.overhead, "s"), calls)
+    yield Value("network", "overhead_receive", quantity(split.overhead_receive, "s"), calls)
+    if copying.value:
+        source = f"{WINDOW} messages at once, {len(WINDOW_SIZES)} sizes, each byte of one more"
+        yield Value("network", "overhead_per_byte", _ns_per_byte(copying), source)
+
+
+def _contention(answers: Answers, halves: Any) -> Value:
+    """Return what one message has over what all have together, of 1 MiB."""
+    size = 1 << 20
+    alone = of_rounds(size / np.asarray(halves)[..., SIZES.index(size)])
+    total = of_rounds(answers[0]["saturation"])
+    source = (
+        f"all {len(answers)} at once, 1 MiB each way (COMMS3): {quantity(total, 'B/s')}; one "
+        f"message alone, {quantity(alone, 'B/s')}"
+    )
+    share = min(1.0, round(alone.value / total.value, 4))
+    return Value("network", "contention_level", share, source)
+
+
+def _handling(answers: Answers) -> Iterator[Value]:
+    """Yield what a process adds up and copies in a second, all of them at once."""
+
+    def seconds(word: str) -> Floats:
+        rounds = [[samples[word] for samples in rank["handled"]] for rank in answers]
+        return np.asarray(np.median(rounds, axis=0))
+
+    sizes = f"{HANDLED_SIZES[0]} B to {HANDLED_SIZES[-1] >> 20} MiB, on all cores at once"
+    for key, times, what in (
+        ("reduction_bandwidth", seconds("add"), "MPI_Reduce_local of doubles"),
+        (
+            "copy_bandwidth", seconds("copy") - seconds("exchange"),
+            "what an exchange takes longer if each process first copies what it sends",
+        ),
+    ):  # fmt: skip
+        each = per_byte(HANDLED_SIZES, times)
+        if each.value > 0:
+            bandwidth = Estimate(1.0, 0.0).over(each)
+            yield Value("network", key, quantity(bandwidth, "B/s"), f"{what}, {sizes}")
+
+
+#: The rules by which a vendor's library chooses algorithms of collectives.
+_LIBRARIES = {"MPICH": "mpich", "Open MPI": "openmpi"}
 
 #: Of a long message's time for each byte, at most this part is the sender's own; long from here.
 _MOST_COPYING, _LONG = 0.95, 4096
@@ -169,7 +230,7 @@ def _copying(windows: Any, lines: Sequence[Piece]) -> Estimate:
     Parameters
     ----------
     windows
-        Seconds of each message, a row for each round and a column for each of `WINDOW_SIZES`.
+        Seconds of each message, rows for each round and a column for each of `WINDOW_SIZES`.
     lines
         The ping-pong by size.
     """
@@ -181,32 +242,39 @@ def _copying(windows: Any, lines: Sequence[Piece]) -> Estimate:
     return last if last.value <= most else Estimate(most, last.spread * most / last.value)
 
 
+def _bandwidth(piece: Piece, copying: float) -> Estimate:
+    """Return the bandwidth of a line, less the sender's own seconds for each byte."""
+    left = Estimate(max(piece.per_byte.value - copying, 1e-15), piece.per_byte.spread)
+    return Estimate(1.0, 0.0).over(left)
+
+
 def _by_size(lines: Sequence[Piece], split: Startup, copying: float) -> Value:
     """Return the lines of the ping-pong by size, less what sender and receiver pay themselves."""
     calls = split.overhead.value + split.overhead_receive.value
     entries = []
     for piece in lines:
         startup = Estimate(max(0.0, piece.startup.value - calls), piece.startup.spread)
-        left = Estimate(max(piece.per_byte.value - copying, 1e-15), piece.per_byte.spread)
-        bandwidth = Estimate(1.0, 0.0).over(left)
         entries.append({
             "least": f"{piece.least} B",
             "startup": quantity(startup, "s"),
-            "bandwidth": quantity(bandwidth, "B/s"),
+            "bandwidth": quantity(_bandwidth(piece, copying), "B/s"),
         })  # fmt: skip
     worst = max(piece.worst for piece in lines)
     source = f"the same ping-pong in {len(lines)} lines, off by {worst:.0%} at most"
     return Value("network", "sizes", entries, source)
 
 
-def _per_byte(seconds: Estimate) -> str:
+def _ns_per_byte(seconds: Estimate) -> str:
     return f"{seconds.value * 1e9:.4g} +- {seconds.spread * 1e9:.2g} ns/B"
 
 
-def _storage(samples: Mapping[str, Any]) -> Iterator[Value]:
-    writes = line(FILE_SIZES, samples["write"], "times of writes")
-    reads = line(FILE_SIZES, samples["read"], "times of reads")
-    copies = line(FILE_SIZES, samples["copy"], "times of reads from memory")
+def _storage(rounds: Sequence[Mapping[str, Any]]) -> Iterator[Value]:
+    writes, reads, copies = (
+        line(FILE_SIZES, [samples[word] for samples in rounds], f"times of {what}")
+        for word, what in (
+            ("write", "writes"), ("read", "reads"), ("copy", "reads from memory"),
+        )
+    )  # fmt: skip
     sizes = f"{FILE_SIZES[0]} B to {FILE_SIZES[-1] >> 20} MiB; the line is off by"
     source = (
         f"writes to stable storage, {sizes} {writes.worst:.0%} at most; reads have "
@@ -229,7 +297,7 @@ def _storage(samples: Mapping[str, Any]) -> Iterator[Value]:
 
 
 def _variability(answers: Answers) -> Iterator[Value]:
-    noises = [fixed_time_quantum(rank["noise"], QUANTUM) for rank in answers]
+    noises = [fixed_time_quantum(np.ravel(rank["noise"]), QUANTUM) for rank in answers]
     lost = np.concatenate([noise.lost for noise in noises])
     share = float(lost.mean()) / QUANTUM
     faster = sum(noise.faster for noise in noises) / len(noises)
@@ -242,7 +310,7 @@ def _variability(answers: Answers) -> Iterator[Value]:
     yield Value("variability", "quantum", f"{1e3 * QUANTUM:g} ms")
     yield Value("variability", "lost", _sampled(lost.tolist()), source)
     if len(answers) > 1:
-        short = answers[0]["messages"]["short"]
+        short = np.ravel([samples["short"] for samples in answers[0]["messages"]]).tolist()
         source = f"{len(short)} half round trips of 8 bytes; 200 quantiles"
         yield Value("variability", "message", _sampled(short), source)
     yield from _noise(lost)

@@ -65,9 +65,8 @@ def measure(plan: MeasurementPlan, tell: Progress = lambda *_: None) -> str:
         )
     lines = [
         value
-        for value in values(answers, plan.kernel)
-        if (plan.parts is None or value.part in plan.parts)
-        and (plan.by_size or value.key != "sizes")
+        for value in values(answers, plan.kernel, vendor=mpi.vendor, by_size=plan.by_size)
+        if plan.parts is None or value.part in plan.parts
     ]
     return file_text(plan.name, _summary(mpi, cores), lines, _host(plan, watched, answers))
 
@@ -126,8 +125,8 @@ def _host(plan: MeasurementPlan, watched: Load | None, answers: Any) -> dict[str
 
 def _weight(reference: Machine, answers: list[Mapping[str, Any]], kernel: str | None) -> float:
     """Return this host's speed, relative to that of a reference machine."""
-    from parcast_mpi.measuring.estimates import of_samples
+    import numpy as np
 
     stage = "rate" if kernel is None else "rate of the kernel"
-    rate = of_samples([samples[stage] for samples in answers]).value
+    rate = float(np.median([samples[stage] for samples in answers]))
     return rate / reference.need("processor.rate", "a power weight")

@@ -11,6 +11,9 @@ WINDOW_SIZES = tuple(1 << k for k in range(3, 21))
 EAGER_SIZES = tuple(1 << k for k in range(8, 23))
 FILE_SIZES = (4096, 65536, 1 << 20, 1 << 22, 1 << 24, 1 << 26)
 
+#: Sizes of what is added up and copied in collectives; bytes.
+HANDLED_SIZES = tuple(1 << k for k in range(13, 21))
+
 #: Bytes that kernels of memory pass over on each core: beyond its part of caches.
 MEMORY = 1 << 28
 
@@ -26,11 +29,12 @@ LATE, QUANTUM = 5e-3, 1e-3
 
 @attrs.frozen(kw_only=True)
 class Effort:
-    """How often to sample; a round goes over all sizes, so that slow drifts touch all alike."""
+    """How often to sample; a round goes over all stages, so that slow drifts touch all alike."""
 
-    rounds: int = 21
-    calls: int = 200  #: of one size in a round
-    quanta: int = 4000
+    rounds: int = 7
+    repeats: int = 3  #: of a stage, or of all of its sizes, in a round
+    calls: int = 200  #: of one size in a repeat
+    quanta: int = 600  #: in a round
     seconds: float = 0.05  #: of a computation
     passes_between: int = 10_000  #: of POLY1 between two accesses of a file
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 from mpi4py import MPI
 
@@ -21,6 +22,7 @@ from parcast_mpi.measuring import kernels
 from parcast_mpi.measuring.sampling import (
     EAGER_SIZES,
     FILE_SIZES,
+    HANDLED_SIZES,
     LATE,
     MEMORY,
     QUANTUM,
@@ -52,19 +54,39 @@ def rendezvous() -> None:
         time.sleep(1e-3)
 
 
-def rates(effort: Effort, run: Callable[[int], float], *, together: bool) -> list[float]:
-    """Return what ``run`` does in a second, on all ranks at once or on the first alone.
+@attrs.define
+class Rate:
+    """What a kernel does in a second; ``run(n)`` does n passes, and returns what is done in one.
 
-    ``run(n)`` does n passes, and returns how much is done in one.
+    The first repeat of a round is from cold caches, as a program's computation is at times.
     """
-    work, passes = run(1), 1
-    while timed(run, passes) < effort.seconds and passes < 1 << 30:
-        passes *= 2
-    rendezvous()
-    if not together and WORLD.rank:
-        return []
-    run(passes)
-    return [passes * work / timed(run, passes) for _ in range(effort.rounds)]
+
+    effort: Effort
+    run: Callable[[int], float]
+    passes: int = 0  #: that take long enough to be timed
+    work: float = 0.0  #: of a pass
+
+    def together(self) -> list[float]:
+        """Return the rates of repeats on all ranks at once."""
+        rendezvous()
+        return self._repeats()
+
+    def alone(self) -> list[float]:
+        """Return those on the first rank, while the others idle."""
+        rendezvous()
+        return [] if WORLD.rank else self._repeats()
+
+    def _repeats(self) -> list[float]:
+        if not self.passes:
+            self.work, self.passes = self.run(1), self._enough()
+        done = self.passes * self.work
+        return [done / timed(self.run, self.passes) for _ in range(self.effort.repeats)]
+
+    def _enough(self) -> int:
+        passes = 1
+        while timed(self.run, passes) < self.effort.seconds and passes < 1 << 30:
+            passes *= 2
+        return passes
 
 
 def _poly1() -> Callable[[int], float]:
@@ -92,9 +114,7 @@ def _users(name: str) -> Callable[[int], float]:
     return run
 
 
-def _in_place() -> Callable[[int], float]:
-    x = np.full(MEMORY // 8, 0.5)
-
+def _in_place(x: Any) -> Callable[[int], float]:
     def run(passes: int) -> float:
         for _ in range(passes):
             kernels.scale(x, 1.0)
@@ -103,8 +123,9 @@ def _in_place() -> Callable[[int], float]:
     return run
 
 
-def _added() -> Callable[[int], float]:
-    a, b, c = (np.full(MEMORY // 24, 0.5) for _ in range(3))
+def _added(vector: Any) -> Callable[[int], float]:
+    third = len(vector) // 3
+    a, b, c = (vector[k * third : (k + 1) * third] for k in range(3))
 
     def run(passes: int) -> float:
         for _ in range(passes):
@@ -115,13 +136,13 @@ def _added() -> Callable[[int], float]:
 
 
 def ping_pong(effort: Effort) -> dict[str, Any]:
-    """Return half round trips: rounds of a median for each size, and all of 8 bytes."""
+    """Return half round trips: repeats of a median for each size, and all of 8 bytes."""
     if WORLD.rank > 1:
         return {}
     peer = 1 - WORLD.rank
     outgoing, incoming = np.zeros((2, max(SIZES)), np.uint8)
     rows, short = [], []
-    for round_ in range(effort.rounds + 1):
+    for repeat in range(effort.repeats + 1):
         row = []
         for size in SIZES:
             message, place = [outgoing, size, MPI.BYTE], [incoming, size, MPI.BYTE]
@@ -136,19 +157,19 @@ def ping_pong(effort: Effort) -> dict[str, Any]:
                     WORLD.Recv(place, peer)
                 halves.append((clock() - start) / 2)
             row.append(float(np.median(halves)))
-            if size == 8 and round_:
+            if size == 8 and repeat:
                 short += halves
         rows.append(row)
-    return {"halves": rows[1:], "short": short}  # the first round warms up
+    return {"halves": rows[1:], "short": short}  # the first one warms up
 
 
 def windows(effort: Effort) -> list[list[float]]:
-    """Return seconds of each message of a window: rounds over `WINDOW_SIZES`."""
+    """Return seconds of each message of a window: repeats over `WINDOW_SIZES`."""
     if WORLD.rank > 1:
         return []
     buffer, answer = np.zeros(max(WINDOW_SIZES), np.uint8), [np.zeros(4, np.uint8), 4, MPI.BYTE]
     rows = []
-    for _ in range(effort.rounds + 1):
+    for _ in range(effort.repeats + 1):
         row = []
         for size in WINDOW_SIZES:
             message, start = [buffer, size, MPI.BYTE], clock()
@@ -170,7 +191,7 @@ def calls(effort: Effort) -> dict[str, list[float]]:
     message = [np.zeros(8, np.uint8), 8, MPI.BYTE]
     sending, receiving = [], []
     few = 10  # fewer than any library's queue of short messages holds
-    for _ in range(4 * effort.rounds):
+    for _ in range(4 * effort.repeats):
         if WORLD.rank == 0:
             sending += [timed(WORLD.Send, message, 1) for _ in range(few)]
             WORLD.Recv(message, 1)
@@ -182,25 +203,22 @@ def calls(effort: Effort) -> dict[str, list[float]]:
     return {"sending": sending, "receiving": receiving}
 
 
-def late_receiver() -> list[list[float]]:
-    """Return seconds of sends whose receiver comes late, rounds over `EAGER_SIZES`."""
+def late_receiver() -> list[float]:
+    """Return seconds of sends whose receiver comes late, by `EAGER_SIZES`."""
     if WORLD.rank > 1:
         return []
     buffer = np.zeros(max(EAGER_SIZES), np.uint8)
-    rows = []
-    for _ in range(3):
-        row = []
-        for size in EAGER_SIZES:
-            message = [buffer, size, MPI.BYTE]
-            if WORLD.rank == 0:
-                row.append(timed(WORLD.Send, message, 1))
-                WORLD.Recv(message, 1)
-            else:
-                time.sleep(LATE)
-                WORLD.Recv(message, 0)
-                WORLD.Send(message, 0)
-        rows.append(row)
-    return rows
+    row = []
+    for size in EAGER_SIZES:
+        message = [buffer, size, MPI.BYTE]
+        if WORLD.rank == 0:
+            row.append(timed(WORLD.Send, message, 1))
+            WORLD.Recv(message, 1)
+        else:
+            time.sleep(LATE)
+            WORLD.Recv(message, 0)
+            WORLD.Send(message, 0)
+    return row
 
 
 def exchange(effort: Effort) -> list[float]:
@@ -209,7 +227,7 @@ def exchange(effort: Effort) -> list[float]:
     sent, received = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
     right, left = (WORLD.rank + 1) % WORLD.size, (WORLD.rank - 1) % WORLD.size
     throughputs = []
-    for _ in range(effort.rounds + 1):
+    for _ in range(effort.repeats + 1):
         WORLD.Barrier()
         start = clock()
         for _ in range(10):
@@ -218,22 +236,49 @@ def exchange(effort: Effort) -> list[float]:
     return throughputs[1:]
 
 
-def storage(effort: Effort, folder: Path) -> dict[str, Any]:
+def handled(effort: Effort) -> dict[str, list[list[float]]]:
+    """Return seconds of sums, of exchanges, and of exchanges of what each process copies before.
+
+    A sum is that of ``MPI_Reduce_local``. Repeats over `HANDLED_SIZES`; all ranks do it at once, as
+    in a collective.
+    """
+    own, sent, received = np.zeros((3, max(HANDLED_SIZES)), np.uint8)
+    right, left = (WORLD.rank + 1) % WORLD.size, (WORLD.rank - 1) % WORLD.size
+
+    def add(size: int) -> None:
+        MPI.SUM.Reduce_local([sent, size // 8, MPI.DOUBLE], [received, size // 8, MPI.DOUBLE])
+
+    def exchange(size: int) -> None:
+        WORLD.Sendrecv([sent, size, MPI.BYTE], right, 0, [received, size, MPI.BYTE], left, 0)
+
+    def copy(size: int) -> None:
+        sent[:size] = own[:size]
+        exchange(size)
+
+    rows: dict[str, list[list[float]]] = {"add": [], "exchange": [], "copy": []}
+    count = max(effort.calls // 10, 2)
+    for _ in range(effort.repeats):
+        for call, repeats in zip((add, exchange, copy), rows.values(), strict=True):
+            rendezvous()
+            repeats.append([
+                float(np.median([timed(call, size) for _ in range(count)]))
+                for size in HANDLED_SIZES
+            ])  # fmt: skip
+    return rows
+
+
+def storage(effort: Effort, files: Files, compute: Callable[[int], float]) -> dict[str, Any]:
     """Return seconds of writes, reads and copies of what was just read, each after a computation.
 
-    A row for each round, a column for each of `FILE_SIZES`.
+    By `FILE_SIZES`.
     """
-    if WORLD.rank:
-        return {}
-    files, compute = Files(folder, 0, 1), _poly1()
-    files.prepare(max(FILE_SIZES), "own")
     samples: dict[str, Any] = {"write": [], "read": [], "copy": []}
-    for _ in range(effort.rounds // 3):
-        for word, rows in samples.items():
-            rows.append([])
-            for size in FILE_SIZES:
-                compute(effort.passes_between)
-                rows[-1].append(timed(getattr(files, word), size, "own"))
+    if WORLD.rank:
+        return samples
+    for word, row in samples.items():
+        for size in FILE_SIZES:
+            compute(effort.passes_between)
+            row.append(timed(getattr(files, word), size, "own"))
     return samples
 
 
@@ -254,26 +299,26 @@ def quanta(effort: Effort) -> list[int]:
     return counts
 
 
-def _rates(
-    name: str, effort: Effort, make: Callable[[], Callable[[int], float]]
-) -> dict[str, Callable[[], Any]]:
-    """Return two stages: all ranks at once, and the first alone."""
-    return {
-        name: lambda: rates(effort, make(), together=True),
-        f"{name} alone": lambda: rates(effort, make(), together=False),
-    }
-
-
 def stages(request: dict[str, Any]) -> dict[str, Callable[[], Any]]:
-    """Return what to sample, in order; messages only where there are two ranks."""
+    """Return what to sample in a round, in order; messages only where there are two ranks."""
     kernel, effort = request["kernel"], Effort(**request["effort"])
-    by_name: dict[str, Callable[[], Any]] = {
-        **_rates("rate", effort, _poly1),
-        **(_rates("rate of the kernel", effort, lambda: _users(kernel)) if kernel else {}),
-        **_rates("memory in place", effort, _in_place),
-        **_rates("memory added", effort, _added),
+    vector = np.full(MEMORY // 8, 0.5)
+    kernels_by_name = {
+        "rate": _poly1(),
+        **({"rate of the kernel": _users(kernel)} if kernel else {}),
+        "memory in place": _in_place(vector),
+        "memory added": _added(vector),
+    }
+    files = Files(Path(request["directory"]), 0, 1)
+    if not WORLD.rank:
+        files.prepare(max(FILE_SIZES), "own")
+    by_name: dict[str, Callable[[], Any]] = {}
+    for name, run in kernels_by_name.items():
+        rate = Rate(effort, run)
+        by_name |= {name: rate.together, f"{name} alone": rate.alone}
+    by_name |= {
         "noise": lambda: quanta(effort),
-        "storage": lambda: storage(effort, Path(request["directory"])),
+        "storage": lambda: storage(effort, files, kernels_by_name["rate"]),
     }
     if WORLD.size > 1:
         by_name |= {
@@ -282,21 +327,25 @@ def stages(request: dict[str, Any]) -> dict[str, Callable[[], Any]]:
             "calls": lambda: calls(effort),
             "eager limit": late_receiver,
             "saturation": lambda: exchange(effort),
+            "handled": lambda: handled(effort),
         }
     return by_name
 
 
 def main(folder: str) -> None:
-    """Go through all stages, and leave the samples in ``folder``."""
+    """Go over all stages in every round, and leave the samples in ``folder``."""
     job = Job(Path(folder))
     sys.path.insert(0, os.getcwd())  # noqa: PTH109  (where the user's kernel may be)
-    to_sample, samples = stages(job.told()), {}
+    request = job.told()
+    rounds = Effort(**request["effort"]).rounds
     try:
-        for number, (name, stage) in enumerate(to_sample.items()):
+        by_name = stages(request)
+        samples: dict[str, list[Any]] = {name: [] for name in by_name}
+        for number, (name, stage) in enumerate(list(by_name.items()) * rounds):
             rendezvous()
             if not WORLD.rank:
-                (job.folder / "stage").write_text(f"{number} {len(to_sample)} {name}")
-            samples[name] = stage()
+                (job.folder / "stage").write_text(f"{number} {rounds * len(by_name)} {name}")
+            samples[name].append(stage())
         rendezvous()
         job.answer(WORLD.rank, samples)
     except Exception as error:  # noqa: BLE001  (the launcher says it)

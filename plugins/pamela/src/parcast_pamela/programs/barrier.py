@@ -32,6 +32,10 @@ _ONE_WAY = frozenset(
 )
 
 
+#: Those of them that add up what they receive.
+_ADDING = ("reduce", "scan", "allreduce")
+
+
 @attrs.frozen
 class Barrier:
     """Writes a program in the language, operation by operation."""
@@ -154,6 +158,13 @@ class Barrier:
                 f"{self.where}:{op.line}: each process may bring bytes of its own to {op.name}, "
                 "which the model takes as one number; use pamela.form=free"
             )
+        return self._all(
+            delay(self.charges.copied(op), self.names),
+            self._messages(op),
+            delay(self.charges.added(op), self.names),
+        )
+
+    def _messages(self, op: Op) -> str:
         rounds = list(self.charges.rounds(op))
         receiving = delay(self.charges.receiving(), self.names)
         if not rounds:
@@ -177,15 +188,16 @@ class Barrier:
                 "use pamela.form=free, or name another algorithm in network.collectives"
             )
         once = plus(charges.sending(n), charges.wire(n), charges.receiving())
+        adding = times(n, charges.number("add")) if op.name in _ADDING else ZERO
         if algorithm == "linear":
-            return times(_OTHERS, once)
+            return times(_OTHERS, plus(once, adding))
         if algorithm == "tree":
-            return times(Num(2), ROUNDS, once)
+            return times(ROUNDS, plus(times(Num(2), once), adding))
         if op.name in {"gather", "scatter"}:
             empty = plus(charges.sending(ZERO), charges.wire(ZERO), charges.receiving())
             share = plus(times(n, charges.number("overhead_per_byte")), charges.transfer(n))
             return plus(times(ROUNDS, empty), times(_OTHERS, share))
-        return times(ROUNDS, once)
+        return times(ROUNDS, plus(once, adding))
 
     def _all(self, *processes: str) -> str:
         return " ; ".join(filter(None, processes))

@@ -10,7 +10,7 @@ import numpy as np
 from parcast.errors import UnsupportedError
 from parcast.model import IN_NETWORK, Costs, Machine
 from parcast.program import Op
-from parcast.program.matching import algorithms
+from parcast.program.matching import COPIED, Handling, algorithms
 from parcast.program.source import COLLECTIVES, VECTOR_COLLECTIVES
 from parcast.quantities import Call, Expr, Name, Num
 from parcast_pamela.programs.accelerators import Offloaded
@@ -45,6 +45,10 @@ _IN_ROUNDS: Mapping[str, tuple[str, ...]] = {
     "alltoall": ("bruck", "pairwise"),
     "reduce_scatter": ("bruck", "pairwise", "ring"),
 }
+
+
+#: Collectives that add up what a round brings.
+_ADDING = ("allreduce", "scan", "reduce_scatter")
 
 
 def _without_formula(costs: Costs, machine: Machine, *, slowest: bool) -> str:
@@ -109,6 +113,7 @@ class Charges:
     borders: tuple[Border, ...] = ()  #: where messages share links
     offloaded: Offloaded | None = None  #: what a process has of accelerators
     aggregators: int | None = None  #: who access shared files for all, in collective accesses
+    handling: Handling = Handling()  #: of bytes in a process's own memory, in collectives
 
     @classmethod
     def of(
@@ -159,6 +164,7 @@ class Charges:
             borders=borders,
             offloaded=offloaded,
             aggregators=machine.storage.aggregators,
+            handling=Handling.of(machine.network),
         )
 
     def values(self) -> dict[str, float]:
@@ -178,9 +184,11 @@ class Charges:
             values["header"] = float(costs.header)
         for number, size in enumerate(costs.sizes):
             values[f"least_{number}"] = float(size.least)
-            values[f"startup_{number}"] = self._of_ways("startup", float(size.startup) + hops)
+            startup, per_byte = float(size.startup), float(size.per_byte)
+            near = (startup, per_byte) if costs.local_by_size else (None, None)
+            values[f"startup_{number}"] = self._of_ways("startup", startup + hops, near[0])
             values[f"per_byte_{number}"] = self._of_ways(
-                "per_byte", max(float(size.per_byte), of_port)
+                "per_byte", max(per_byte, of_port), near[1]
             )
             values[f"overhead_{number}"] = float(size.overhead)
         receiving = [costs.overhead_receive, *(size.overhead_receive for size in costs.sizes)]
@@ -193,12 +201,18 @@ class Charges:
             values |= self.offloaded.values()
         if self.aggregators is not None:
             values["aggregators"] = self.aggregators
+        values |= {"add": self.handling.add, "copy": self.handling.copy}
         return values | {"disks": costs.disks}
 
-    def _of_ways(self, name: str, far: float) -> float:
-        """Return a number of messages between nodes, or of nearer ones where these count."""
+    def _of_ways(self, name: str, far: float, within: float | None = None) -> float:
+        """Return a number of messages between nodes, or of nearer ones where these count.
+
+        ``within`` is that of messages within a node where it changes with their size.
+        """
         if not self.near:
             return far
+        if within is not None:
+            return (max if self.slowest else min)(far, within)
         near = [float(getattr(level, name)) for level in self.costs.levels]
         near = near or [float(getattr(self.costs, f"local_{name}"))]
         return (max if self.slowest else min)(far, *near)
@@ -329,6 +343,25 @@ class Charges:
             yield _OTHERS, n
         else:
             yield ROUNDS, Call("/", (times(n, _SIZE), Num(2)))
+
+    def added(self, op: Op) -> Expr:
+        """Return the seconds in which a process adds up what it receives in all `rounds`."""
+        rounds = list(self.rounds(op))
+        algorithm = self.algorithms()[op.name]
+        if op.name not in _ADDING or algorithm == IN_NETWORK or not rounds:
+            return ZERO
+        ((count, n),) = rounds
+        if algorithm == "ring" and op.name == "allreduce":  # the other half hands on
+            count = _OTHERS
+        return times(count, n, self.number("add"))
+
+    def copied(self, op: Op) -> Expr:
+        """Return the seconds in which a process copies what it brings to a collective."""
+        if op.name not in COPIED or self.algorithms()[op.name] == IN_NETWORK:
+            return ZERO
+        n = _number(op, "bytes")
+        whole = times(n, _SIZE) if op.name == "reduce_scatter" else n
+        return times(whole, self.number("copy"))
 
     def algorithms(self) -> Mapping[str, str]:
         """Return the algorithm of each collective."""

@@ -130,7 +130,7 @@ class Free:
             return self._delay(charges.piece(op))
         if is_collective(op):
             seconds = [times(count, charges.sending(size)) for count, size in charges.rounds(op)]
-            return self._delay(plus(*seconds))
+            return self._delay(plus(charges.copied(op), *seconds, charges.added(op)))
         if op.name in SENDS:
             return self._delay(charges.sending(n))
         if op.name in RECEIVES | {"wait", "waitall"}:
@@ -145,7 +145,7 @@ class Free:
             return []
         if is_collective(op):
             whole = [times(count, self._exchange(size)) for count, size in charges.rounds(op)]
-            return self._delay(plus(*whole))
+            return self._delay(plus(charges.copied(op), *whole, charges.added(op)))
         if op.name == "sendrecv" and self.aligned:
             n = op.arguments["bytes"]
             assert not isinstance(n, str | bool | None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import attrs
@@ -16,6 +17,7 @@ from parcast.model.placement import place
 from parcast.model.query import Query
 from parcast.program.matching.collectives import composed, shifts, trees
 from parcast.program.matching.collectives.groups import Groups, Step, parts, some
+from parcast.program.matching.collectives.handling import Handling, copied
 from parcast.program.matching.collectives.libraries import LIBRARIES
 from parcast.program.matching.collectives.names import (
     ALGORITHMS,
@@ -42,9 +44,11 @@ def placed(query: Query) -> Algorithms:
         what those of the machine cannot.
     """
     machine = query.machine
-    chosen = algorithms(machine.network.collectives)
-    if machine.storage.aggregators is not None:
-        chosen = attrs.evolve(chosen, aggregators=machine.storage.aggregators)
+    chosen = attrs.evolve(
+        algorithms(machine.network.collectives),
+        aggregators=machine.storage.aggregators,
+        handling=Handling.of(machine.network),
+    )
     if not chosen.placed:
         return chosen
     if chosen.in_network:
@@ -76,11 +80,15 @@ def steps(op: str, chosen: Mapping[str, str], among: Groups, bytes_: Any, root: 
     """Return the messages of a collective, each process's in its order.
 
     Bytes and root are numbers, or a column over the lanes; groups of one send nothing. In a
-    ``scatterv`` the bytes are those that a process gets.
+    ``scatterv`` the bytes are those that a process gets. What processes add up and copy meanwhile
+    elapses, where the algorithms have what it takes.
     """
     amount = bytes_ * 1.0  # products of integers would wrap
     names = chosen if isinstance(chosen, Algorithms) else Algorithms(chosen)
-    return [step for step in _messages(names, op, among, amount, root) if len(step.ranks)]
+    messages = _messages(names, op, among, amount, root)
+    if names[op] != IN_NETWORK:  # switches write a result where it belongs
+        messages = chain(copied(op, among, amount), messages)
+    return [step for step in names.handling.priced(messages) if len(step.ranks)]
 
 
 def _messages(chosen: Algorithms, op: str, among: Groups, amount: Any, root: Any) -> Iterator[Step]:

@@ -64,12 +64,16 @@ class Groups:
         return groups(self.ranks[lanes], apart.reshape(-1))
 
 
+#: What a process does with bytes in its own memory: it adds up two buffers, or copies one.
+HANDLING = ("add", "copy")
+
+
 @attrs.frozen(eq=False)
 class Step:
     """One operation on some processes, its tag left out.
 
     It is a ``send``, ``recv``, ``sendrecv``, ``isend`` or ``irecv``, or a ``waitall`` that waits
-    for the requests of earlier steps.
+    for the requests of earlier steps; or one of `HANDLING`, which elapses where it is priced.
     """
 
     op: str
@@ -125,6 +129,11 @@ def active_step(op: str, among: Groups, active: Any, **columns: Any) -> Step:
     """Return an operation of the lanes that are active; its columns are over all lanes."""
     step = Step(op, among.ranks, columns)
     return step if np.all(active) else step.take(np.broadcast_to(active, among.ranks.shape))
+
+
+def added(among: Groups, active: Any, amount: Any) -> Step:
+    """Return what follows a receive of bytes that are added to a process's own."""
+    return active_step("add", among, active, bytes=amount)
 
 
 def powers(limit: int) -> list[int]:

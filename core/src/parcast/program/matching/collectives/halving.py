@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.program.matching.collectives.groups import Groups, Step, active_step, powers
+from parcast.program.matching.collectives.groups import Groups, Step, active_step, added, powers
 from parcast.program.matching.collectives.shifts import bruck
 
 _OUT = -1
@@ -67,8 +67,10 @@ class Fold:
         return position ^ 1
 
     def enter(self, amount: Any) -> Iterator[Step]:
-        """Yield the messages of those that are idle to those that stand for them."""
+        """Yield the messages of those that are idle to those that stand for them, and the sums."""
         yield from self._between(amount, inward=True)
+        if self.extra:
+            yield added(self.among, self._standing, amount)
 
     def leave(self, amount: Any) -> Iterator[Step]:
         """Yield the messages back."""
@@ -77,11 +79,22 @@ class Fold:
     def _between(self, amount: Any, *, inward: bool) -> Iterator[Step]:
         if not self.extra:
             return
-        out, standing = self.virtual == _OUT, (self.virtual != _OUT) & (self.virtual < self.extra)
+        out, standing = self.virtual == _OUT, self._standing
         peer = self.among.rank(self.partner % self.among.size)
         senders, receivers = (out, standing) if inward else (standing, out)
         yield active_step("send", self.among, senders, dst=peer, bytes=amount)
         yield active_step("recv", self.among, receivers, src=peer)
+
+    @property
+    def _standing(self) -> NDArray[np.bool_]:
+        """Whether each lane stands for one that is idle."""
+        virtual = self.virtual
+        standing: NDArray[np.bool_] = (virtual != _OUT) & (virtual < self.extra)
+        return standing
+
+    def added(self, amount: Any) -> Step:
+        """Return the sum of what those that take part received."""
+        return added(self.among, self.virtual != _OUT, amount)
 
     def exchange(self, distance: int, amount: Any) -> Step:
         """Return the round in which those that take part meet at a distance of one bit."""
@@ -102,6 +115,7 @@ def recursive_doubling(op: str, among: Groups, amount: Any) -> Iterator[Step]:
         yield from fold.enter(amount)
         for distance in powers(fold.power):
             yield fold.exchange(distance, amount)
+            yield fold.added(amount)
         yield from fold.leave(amount)
 
 
@@ -111,6 +125,7 @@ def _scan(among: Groups, amount: Any) -> Iterator[Step]:
         active = peer < among.size
         rank = among.rank(np.minimum(peer, among.size - 1))
         yield active_step("sendrecv", among, active, dst=rank, bytes=amount, src=rank)
+        yield added(among, active, amount)
 
 
 def _gathered(among: Groups, amount: Any) -> Iterator[Step]:
@@ -139,7 +154,9 @@ def rabenseifner(among: Groups, amount: Any) -> Iterator[Step]:
     fold = Fold(among, "even")
     yield from fold.enter(amount)
     halved = [fold.exchange(bit, amount / (2 * bit)) for bit in powers(fold.power)]
-    yield from halved
+    for bit, step in zip(powers(fold.power), halved, strict=True):
+        yield step
+        yield fold.added(amount / (2 * bit))
     yield from reversed(halved)
     yield from fold.leave(amount)
 
@@ -151,6 +168,7 @@ def rabenseifner_reduce(among: Groups, amount: Any, root: Any) -> Iterator[Step]
     yield from fold.enter(amount)
     for bit in powers(power):
         yield fold.exchange(bit, amount / (2 * bit))
+        yield fold.added(amount / (2 * bit))
     idle = (root < 2 * extra) & (root % 2 == 1)  # the root: it takes the place of position 0
     yield from _place_taken(among, amount / power, root, idle)
     virtual = np.where(idle & (among.position == root), 0, fold.virtual)
@@ -178,15 +196,16 @@ def recursive_halving(among: Groups, amount: Any) -> Iterator[Step]:
     fold = Fold(among, "even")
     yield from fold.enter(amount * among.size)
     for bit in reversed(powers(fold.power)):
-        met = np.maximum(fold.virtual, 0) ^ bit
-        low = met // bit * bit
-        yield fold.exchange(bit, amount * (_blocks(fold, low + bit) - _blocks(fold, low)))
+        virtual = np.maximum(fold.virtual, 0)
+        low, kept = (virtual ^ bit) // bit * bit, virtual // bit * bit
+        yield fold.exchange(bit, amount * _between(fold, low, low + bit))
+        yield fold.added(amount * _between(fold, kept, kept + bit))
     yield from fold.leave(amount)
 
 
-def _blocks(fold: Fold, virtual: Any) -> Any:
-    """Return how many blocks are of those before this one: two of each that stands for two."""
-    return virtual + np.minimum(virtual, fold.extra)
+def _between(fold: Fold, low: Any, high: Any) -> Any:
+    """Return how many blocks are of those from one to another: two of each that stands for two."""
+    return high + np.minimum(high, fold.extra) - low - np.minimum(low, fold.extra)
 
 
 def butterfly(among: Groups, amount: Any) -> Iterator[Step]:
@@ -202,8 +221,9 @@ def butterfly(among: Groups, amount: Any) -> Iterator[Step]:
         blocks //= 2
         upper = (virtual & bit) > 0
         low = first + np.where(upper, 0, blocks)
-        yield fold.exchange(bit, amount * (_blocks(fold, low + blocks) - _blocks(fold, low)))
         first = first + np.where(upper, blocks, 0)
+        yield fold.exchange(bit, amount * _between(fold, low, low + blocks))
+        yield fold.added(amount * _between(fold, first, first + blocks))
     yield from _mirrored(fold, amount, virtual, extra)
 
 

@@ -8,6 +8,7 @@ import attrs
 
 from parcast.errors import FileError, did_you_mean, shorten
 from parcast.model.messages import IN_NETWORK
+from parcast.program.matching.collectives.handling import Handling
 from parcast.program.matching.collectives.libraries import LIBRARIES
 from parcast.program.unroll.blocks import Ranks
 
@@ -70,6 +71,7 @@ class Algorithms(Mapping[str, str]):
     nodes: Ranks | None = None  #: of each rank; None: a node each
     #: how many access a shared file for all processes; None: each for itself
     aggregators: int | None = None
+    handling: Handling = Handling()
 
     def __getitem__(self, op: str) -> str:
         return self.names[op]

@@ -12,9 +12,13 @@ from parcast.program.matching.collectives.groups import (
     Groups,
     Step,
     active_step,
+    added,
     largest,
     powers,
 )
+
+#: Collectives in which what a round of `rounds` brings is added up.
+_ADDING = ("allreduce", "scan", "reduce_scatter")
 
 
 def exchange(among: Groups, active: Any, shift: int, amount: Any) -> Step:
@@ -34,16 +38,27 @@ def rounds(op: str, algorithm: str, among: Groups, amount: Any) -> Iterator[Step
         elif algorithm == "bruck":
             carried = amount * size / 2
         yield exchange(among, shift < size, shift, carried)
+        if op in _ADDING:
+            yield added(among, shift < size, carried)
 
 
 def ring(op: str, among: Groups, amount: Any) -> Iterator[Step]:
-    """Yield the rounds to the right."""
-    times, share = among.size - 1, amount
+    """Yield the rounds to the right; those of a sum come first."""
     if op == "allreduce":
-        times, share = 2 * times, amount / among.size
-    completed = 0
+        share = amount / among.size
+        yield from _turns("reduce_scatter", among, share)
+        yield from _turns("allgather", among, share)
+    else:
+        yield from _turns(op, among, amount)
+
+
+def _turns(op: str, among: Groups, share: Any) -> Iterator[Step]:
+    times, completed = among.size - 1, 0
     for last in np.unique(times).tolist():
-        yield from [exchange(among, times >= last, 1, share)] * (last - completed)
+        turn = [exchange(among, times >= last, 1, share)]
+        if op in _ADDING:
+            turn.append(added(among, times >= last, share))
+        yield from turn * (last - completed)
         completed = last
 
 

@@ -13,6 +13,7 @@ from parcast.program.matching.collectives.groups import (
     Groups,
     Step,
     active_step,
+    added,
     largest,
     powers,
     some,
@@ -45,6 +46,8 @@ def binomial(op: str, among: Groups, amount: Any, root: Any) -> Iterator[Step]:
         )
         yield active_step("send", among, senders, dst=to, bytes=carried)
         yield active_step("recv", among, receivers, src=source)
+        if op == "reduce":
+            yield added(among, receivers, carried)
 
 
 def star(op: str, among: Groups, amount: Any, root: Any) -> Iterator[Step]:
@@ -62,6 +65,8 @@ def star(op: str, among: Groups, amount: Any, root: Any) -> Iterator[Step]:
             yield active_step("send", hubs, active, dst=peer, bytes=carried)
         else:
             yield active_step("recv", hubs, active, src=peer)
+        if op == "reduce":
+            yield added(hubs, active, carried)
     if down:
         yield from_root
 
@@ -125,6 +130,8 @@ def star_at_once(op: str, among: Groups, amount: Any, root: Any) -> Iterator[Ste
     if op not in _DOWN:
         yield to_root
     yield _wait_for(hubs, posted)
+    if op == "reduce":
+        yield added(hubs, hubs.size > 1, carried * (hubs.size - 1))
     if op in _DOWN:
         yield from_root
 
@@ -133,6 +140,7 @@ def ranks_in_turn(among: Groups, amount: Any) -> Iterator[Step]:
     """Yield a scan in which each process hands on to the next."""
     position, size = among.position, among.size
     yield active_step("recv", among, position > 0, src=among.rank((position - 1) % size))
+    yield added(among, position > 0, amount)
     after = among.rank((position + 1) % size)
     yield active_step("send", among, position < size - 1, dst=after, bytes=amount)
 
@@ -238,6 +246,7 @@ def tree(op: str, name: str, among: Groups, amount: Any, root: Any) -> Iterator[
         return
     for active, child in slots:
         yield active_step("recv", among, active, src=child)
+        yield added(among, active, amount)
     yield active_step("send", among, below, dst=above, bytes=amount)
     if in_order:
         yield from _moved(among, amount, top, root)
