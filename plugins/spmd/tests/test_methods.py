@@ -319,5 +319,5 @@ def test_the_time_of_random_bursts_stands_beside_that_of_equal_ones(registry: Re
     alike = {"phase": [{**btio(VOLUMES[64]), "distribution": "constant"}]}
     equal = registry.predict(alike, SP2, "spmd.sio", p=64, d=3)
     assert row.details["range"] == pytest.approx([equal.time, row.time])
-    assert any("lower end of between" in note for note in row.notes)
+    assert any('that (distribution = "constant")' in note for note in row.notes)
     assert "range" not in equal.details

@@ -127,7 +127,7 @@ def range_of(phases: Sequence[Demands], answers: Sequence[Answer]) -> Range | No
         max(constant, whole),
         f"the time is for bursts of random length and number (the paper's model, by {model}); with "
         "all of them alike it is the lower end of between, and a balanced code is near that "
-        "(spmd.sio.method=fixed-cycles)",
+        '(distribution = "constant")',
     )
 
 
