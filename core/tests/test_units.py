@@ -248,6 +248,13 @@ def test_formatted_seconds_read_back(seconds):
     assert to_base(format_seconds(seconds), "s") == pytest.approx(seconds, rel=5e-4)
 
 
+@given(st.sampled_from((1e-6, 1e-3, 1.0, 1e3)), st.floats(1e-9, 1e-3))
+def test_formatted_seconds_just_below_a_unit_are_rounded_into_it(unit, less):
+    """Nobody reads 0.99999 s as 1000 ms beside a measured 1 s."""
+    number, word = format_seconds(unit * (1 - less)).split()
+    assert 1 <= float(number.replace(",", "")) < 1000 or word == "s"
+
+
 @given(st.text(max_size=20))
 def test_any_text_is_a_quantity_or_a_unit_error(text):
     try:

@@ -266,11 +266,12 @@ def check_dimension(dimension: str, wanted: str, stated: object) -> None:
 
 def format_seconds(seconds: float) -> str:
     """Return a time to four digits in a readable unit: ``1,415 s``, ``12.5 us``."""
-    if abs(seconds) >= 1e9:
+    rounded = float(f"{abs(seconds):.4g}")  # 0.99999 s are 1 s, not 1000 ms
+    if rounded >= 1e9:
         return f"{seconds:.4g} s"
-    if abs(seconds) >= 1000:
+    if rounded >= 1000:
         return f"{seconds:,.0f} s"
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
-        if abs(seconds) >= factor or seconds == 0:
+        if rounded >= factor or seconds == 0:
             return f"{seconds / factor:.4g} {unit}"
     return f"{seconds / 1e-9:.4g} ns"

@@ -215,7 +215,7 @@ def _slowdown(job: Mapping[str, Any]) -> str:
 
 
 def _error(error: float | None) -> str:
-    return "" if error is None else f"{100 * error:+.1f} %"
+    return "" if error is None else f"{100 * error:+z.1f} %"
 
 
 def _interval(row: Row) -> str:
