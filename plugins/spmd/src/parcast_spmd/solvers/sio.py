@@ -72,7 +72,7 @@ def method_of(phase: Demands) -> SioMethod:
     """
     options = phase.options
     if options.sio == "auto":
-        eq16 = phase.distribution.law in {"exp", "uniform"} and options.service is None
+        eq16 = phase.distribution.law == "exp" and options.service is None
         fixed = phase.uneven is not None or phase.constant or not eq16
         return "fixed-cycles" if fixed or not (phase.delay or phase.shared) else "eq16"
     if options.sio != "fixed-cycles":
