@@ -159,6 +159,10 @@ def test_an_uncertainty_is_never_negative():
         ("Mbps", "Mbit/s"),
         ("Kbps", "kbit/s"),
         ("bps", "bit/s"),
+        ("gbps", "Gbit/s"),
+        ("gflops", "GFLOP/s"),
+        ("bytes", "B"),
+        ("days", "d"),
         ("GHz", "GFLOP/s"),
         ("sec", "s"),
         ("MB/sec", "MB/s"),
@@ -246,6 +250,13 @@ def test_a_unit_of_another_dimension_is_refused(value, dimension, message):
 @given(st.floats(1e-9, 999))
 def test_formatted_seconds_read_back(seconds):
     assert to_base(format_seconds(seconds), "s") == pytest.approx(seconds, rel=5e-4)
+
+
+@given(st.sampled_from((1e-6, 1e-3, 1.0, 1e3)), st.floats(1e-9, 1e-3))
+def test_formatted_seconds_just_below_a_unit_are_rounded_into_it(unit, less):
+    """Nobody reads 0.99999 s as 1000 ms beside a measured 1 s."""
+    number, word = format_seconds(unit * (1 - less)).split()
+    assert 1 <= float(number.replace(",", "")) < 1000 or word == "s"
 
 
 @given(st.text(max_size=20))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
 import pytest
 
 from parcast import Registry
@@ -64,6 +65,33 @@ def test_advice_says_what_each_wait_costs(uneven):
     assert gains["no background"] == pytest.approx(1 / 2)
     assert gains["no imbalance"] == pytest.approx(11 / 16)
     assert gains["processor.rate"] == pytest.approx(1 / 2)
+
+
+@pytest.mark.parametrize("solver", ["emulator", "petri.mean", "pamela", "perturb"])
+@pytest.mark.parametrize("seed", range(3))
+def test_work_is_dealt_out_between_meetings(tmp_path, seed, solver):
+    """Of steps that wait for the longest, the sum of the means is left."""
+    work = np.random.default_rng(seed).integers(0, 4, (5, 4)).astype(float)
+    work[0] = 2, 0, 0, 0  # one process prepares for all, as in a program by Amdahl's law
+    work[1] = 0, 3, 1, 1
+    lines = ["def program(rank, size):", '    """Steps of unlike work."""']
+    for step in work.tolist():
+        for rank, seconds in enumerate(step):
+            if seconds:
+                lines += [f"    if rank == {rank}:", f"        compute({seconds}e9)"]
+        lines.append("    barrier()")
+    (tmp_path / "steps.py").write_text("\n".join(lines))
+    (row,) = REGISTRY.compare(str(tmp_path / "steps.py"), target(), p=4, solvers=solver).rows
+    assert row.time == pytest.approx(work.max(1).sum())
+    assert row.details["waits"][REST] == pytest.approx(work.mean(1).sum() / row.time)
+
+
+def test_work_that_goes_round_is_uneven(tmp_path):
+    """All have the same in all, and wait in each step for the one whose turn it is."""
+    source = UNEVEN.replace("rank == 0", "rank == step")
+    (tmp_path / "turns.py").write_text(source)
+    (row,) = REGISTRY.compare(str(tmp_path / "turns.py"), target(), p=4, solvers="emulator").rows
+    assert row.details["waits"] == pytest.approx({IMBALANCE: 3 / 8, REST: 5 / 8})
 
 
 def test_even_programs_have_no_such_part(tmp_path):

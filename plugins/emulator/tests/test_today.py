@@ -156,6 +156,17 @@ def test_chunks_go_to_the_owners_of_all_cells_that_they_meet(partitioning):
     assert query.workload.content.closed_form(query) == max(loads.values()) * 1.5
 
 
+@pytest.mark.parametrize(("maps", "empty"), [(1, "9 of the 12"), (3, "3 of the 12"), (4, None)])
+def test_disks_that_no_data_are_on_are_told(maps, empty):
+    """The output of a map is on one disk, so a map a node uses one of its four."""
+    slow = UNIT | {"disk": {**UNIT["disk"], "bandwidth": 1.0}}
+    settings = {"maps": maps, "partitions": 8}
+    row = REGISTRY.predict("shuffle", slow, "emulator.lc", p=3, d=4, settings=settings)
+    told = [note for note in row.notes if "have none of it" in note]
+    assert [note.split(" disks")[0] for note in told] == ([empty] if empty else [])
+    assert row.notes[0].endswith("and so have the others with data" if empty else "the others")
+
+
 def test_a_shuffle_is_the_matrix_of_maps_and_partitions():
     query = ask("shuffle", p=3, skew=1)
     ((*epoch,),) = blocks(query)

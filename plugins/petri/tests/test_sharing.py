@@ -282,3 +282,18 @@ def test_links_are_shared_fairly_where_the_machine_says_so():
         elasticities=False,
     )
     assert alone.rows[0].time == 2
+
+
+@pytest.mark.parametrize("solver", ["petri.mean", "petri.explicit", "petri.sampled"])
+@pytest.mark.parametrize("contention", ["bus", "endpoint"])
+def test_rows_say_that_messages_share_what_others_serve_in_turn(tmp_path, contention, solver):
+    source = "def program(rank, size):\n    sendrecv(1 - rank, 8, 1 - rank)\n"
+    (tmp_path / "pair.py").write_text(source)
+    machine = {"processor": {"rate": 1.0}, "network": MAIN | {"contention": contention}}
+    told = {}
+    for sharing in (None, "fcfs"):
+        settings = {"petri.sharing": sharing} if sharing else {}
+        pair = str(tmp_path / "pair.py")
+        answer = REGISTRY.predict(pair, machine, solver, p=2, settings=settings)
+        told[sharing] = any("petri.sharing=fcfs" in note for note in answer.notes)
+    assert told == {None: True, "fcfs": False}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import parcast_spmd
 from parcast import Registry, Status
-from parcast.testing import turn
+from parcast.testing import seeds, turn
 
 from .test_full_models import CASES as FULL
 from .test_full_models import machine, workload
@@ -119,6 +120,29 @@ def test_fixed_cycles_follow_the_law_of_the_workload(
     assert (row.ci is None) == exactly
 
 
+@pytest.mark.parametrize("seed", seeds(12))
+@pytest.mark.parametrize("law", ["uniform", "constant", "erlang:2,1", "uniform:1,3"])
+def test_the_default_is_within_the_bounds_of_the_law(registry, law, seed):
+    """An answer for bursts of another law may be beyond what those that are stated can take."""
+    random = Random(seed)
+    phase = {
+        "cycles": random.randint(1, 30),
+        "bursts": random.randint(1, 6),
+        "parallel": random.uniform(1, 20),
+        "serial": random.uniform(0, 2),
+        "messages": random.randint(0, 3),
+        "bytes": random.choice([0, random.uniform(0, 2)]),
+        "group": random.choice([1, 2]),
+        "io_bytes": random.choice([0, random.uniform(0, 20)]),
+        "distribution": law,
+    }
+    p, settings = random.choice([2, 4, 8]), {"spmd.tolerance": 0.02}
+    asked = {"phase": [phase]}
+    sio = registry.predict(asked, UNIT, "spmd.sio", p=p, settings=settings)
+    bounds = registry.predict(asked, UNIT, "spmd.bounds", p=p)
+    assert bounds.lower * 0.99 <= sio.time <= bounds.upper * 1.01, phase
+
+
 def test_a_law_that_is_not_exponential_is_played_by_default(registry: Registry) -> None:
     phase = {"bursts": 3, "serial": 2.0, "bytes": 1.0}
     methods = {}
@@ -127,7 +151,7 @@ def test_a_law_that_is_not_exponential_is_played_by_default(registry: Registry) 
         methods[law] = row.details["phases"][0]["method"]
     assert methods == {
         "exponential": "eq16",
-        "uniform": "eq16",
+        "uniform": "fixed-cycles",
         "constant": "constant",
         "erlang:2,1": "fixed-cycles",
         "sampled:1,2": "fixed-cycles",
@@ -319,5 +343,5 @@ def test_the_time_of_random_bursts_stands_beside_that_of_equal_ones(registry: Re
     alike = {"phase": [{**btio(VOLUMES[64]), "distribution": "constant"}]}
     equal = registry.predict(alike, SP2, "spmd.sio", p=64, d=3)
     assert row.details["range"] == pytest.approx([equal.time, row.time])
-    assert any("lower end of between" in note for note in row.notes)
+    assert any('that (distribution = "constant")' in note for note in row.notes)
     assert "range" not in equal.details

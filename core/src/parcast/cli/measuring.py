@@ -42,7 +42,7 @@ def check_errors(results: Results, limit: float) -> int:
     large = [(row, error) for row, error in errors if abs(error) > limit]
     for row, error in large[:5]:
         print(
-            f"parcast: {row.solver} at p={row.p}, d={row.d} is {100 * error:+.1f} % off the "
+            f"parcast: {row.solver} at p={row.p}, d={row.d} is {100 * error:+z.1f} % off the "
             f"measured time, more than {100 * limit:g} %",
             file=sys.stderr,
         )

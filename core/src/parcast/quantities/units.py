@@ -50,11 +50,19 @@ _HINTS = {
     "b": "bit or B",
     "KB": "kB or KiB",
     "K": "kB or KiB",
+    "byte": "B",
+    "bytes": "B",
+    "bits": "bit",
     "sec": "s",
+    "second": "s",
     "seconds": "s",
     "msec": "ms",
     "usec": "us",
+    "hour": "h",
     "hours": "h",
+    "hrs": "h",
+    "day": "d",
+    "days": "d",
 }
 
 #: The same with a prefix: endings people write, and what they stand for.
@@ -69,6 +77,9 @@ _ENDINGS = {
     "Bps": "B/s",
     "Hz": "FLOP/s",
 }
+
+#: Prefixes in the wrong case, which no unit has.
+_PREFIXES = {"K": "k", "m": "M", "g": "G", "t": "T", "p": "P"}
 
 _NUMBER = r"[+-]?(?:\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _NAME = r"(?![eE]\d)[A-Za-zµμ%][A-Za-z0-9µμ/%]*"  # no e6 of 2e6*n
@@ -141,7 +152,8 @@ def _unit_hint(name: str, whole: str) -> str:
         words = [whole.replace(name, word, 1) for word in _HINTS[name].split(" or ")]
         return f" Did you mean {' or '.join(words)}?"
     for ending, base in _ENDINGS.items():
-        prefix = name.removesuffix(ending).replace("K", "k")
+        stated = name.removesuffix(ending)
+        prefix = _PREFIXES.get(stated, stated)
         if name.endswith(ending) and prefix in _DECIMAL:
             meant = whole.replace(name, prefix + base, 1).replace("/s/s", "/s")
             return f" Did you mean {meant}?"
@@ -266,11 +278,12 @@ def check_dimension(dimension: str, wanted: str, stated: object) -> None:
 
 def format_seconds(seconds: float) -> str:
     """Return a time to four digits in a readable unit: ``1,415 s``, ``12.5 us``."""
-    if abs(seconds) >= 1e9:
+    rounded = float(f"{abs(seconds):.4g}")  # 0.99999 s are 1 s, not 1000 ms
+    if rounded >= 1e9:
         return f"{seconds:.4g} s"
-    if abs(seconds) >= 1000:
+    if rounded >= 1000:
         return f"{seconds:,.0f} s"
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
-        if abs(seconds) >= factor or seconds == 0:
+        if rounded >= factor or seconds == 0:
             return f"{seconds / factor:.4g} {unit}"
     return f"{seconds / 1e-9:.4g} ns"

@@ -96,7 +96,7 @@ def percent_text(part: float | None) -> str:
 
 def error_text(error: float | None) -> str:
     """Return an error as tables show it, with its sign, or nothing."""
-    return "" if error is None else f"{100 * error:+.1f} %"
+    return "" if error is None else f"{100 * error:+z.1f} %"
 
 
 def interval_text(row: Row) -> str:

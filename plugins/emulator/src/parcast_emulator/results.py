@@ -82,7 +82,13 @@ def prediction(
         ci=(fit.least * outcome.time, fit.most * outcome.time) if fit else None,
         lower=None if shared or fit else outcome.lower,  # shares and fits prove nothing
         binding=dict(SERVERS.values())[bound],
-        notes=(_note(bound, by_class[bound]), *shared, *open_, *content.remarks),
+        notes=(
+            _note(bound, by_class[bound]),
+            *(_empty_disks(cluster, outcome) if bound == "disk" else ()),
+            *shared,
+            *open_,
+            *content.remarks,
+        ),
         assumptions=(*assumptions, _NETWORK, *content.notes),
         details=_details(query, outcome, by_class),
     )
@@ -103,10 +109,23 @@ def _sharing(query: Query) -> tuple[str, ...]:
     return (f"each of {sharing} processes of a node has an equal share of its disks and buses",)
 
 
+def _empty_disks(cluster: Cluster, outcome: Outcome) -> Iterator[str]:
+    """Yield what is to be said where a node's data leave some of its disks idle."""
+    has_data = outcome.usage.disk[SERVED] > 0
+    beside_data = np.isin(cluster.node_of, cluster.node_of[has_data])
+    empty, disks = int((beside_data & ~has_data).sum()), int(beside_data.sum())
+    if empty:
+        yield (
+            f"{empty:,} of the {disks:,} disks of nodes with data have none of it: more pieces of "
+            "data would use them"
+        )
+
+
 def _note(word: str, used: dict[str, float]) -> str:
     utilization = f"the busiest {word} has a utilization of {used['hottest']:.0%}"
     if used["hot_to_mean"] < _EVEN:
-        return f"{utilization}, and so have the others"
+        all_used = used["utilization"] * _EVEN > used["hottest"]
+        return f"{utilization}, and so have the others{'' if all_used else ' with data'}"
     return (
         f"{utilization}, the mean one of {used['hottest'] / used['hot_to_mean']:.0%}: without this "
         f"load imbalance it would be up to {used['hot_to_mean']:.2f} times as fast"

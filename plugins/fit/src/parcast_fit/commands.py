@@ -209,7 +209,7 @@ def _print_points(result: Fit) -> None:
     rows = [
         [*(str(point.at[name]) for name in names),
          format_value(point.measured), format_value(point.predicted),
-         f"{100 * point.error:+.2f} %", *([point.binding or ""] if has_binding else ())]
+         f"{100 * point.error:+z.2f} %", *([point.binding or ""] if has_binding else ())]
         for point in result.points
     ]  # fmt: skip
     print_table(

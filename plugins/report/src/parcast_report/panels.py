@@ -196,7 +196,7 @@ def _speedup(row: Row) -> str:
 
 
 def _error(row: Row) -> str:
-    return f"{100 * row.error:+.1f} %" if is_number(row.error) and row.error is not None else ""
+    return f"{100 * row.error:+z.1f} %" if is_number(row.error) and row.error is not None else ""
 
 
 def _describe(title: str, picture: Picture) -> str:

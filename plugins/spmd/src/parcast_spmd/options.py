@@ -41,7 +41,7 @@ class SioOptions(SampledOptions):
 
     #: ``eq16`` (the paper), ``ctmc`` (exact for the paper's model) or ``fixed-cycles`` (exactly
     #: n_io bursts of the workload's law); ``auto`` is eq. 16 for equal processes with
-    #: exponential or uniform bursts, and else ``fixed-cycles``.
+    #: exponential bursts, and else ``fixed-cycles``.
     method: SioMethod = "auto"
 
     @property

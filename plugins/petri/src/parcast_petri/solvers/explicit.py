@@ -36,7 +36,7 @@ class Explicit:
         build = Nodes(loads, explicit=True)
         if not loads and not random_traffic(query):
             played = preparation.play_once(query, build)
-            return played.prediction(played.notes)
+            return played.prediction([*played.notes, *preparation.query_notes(query)])
         program = preparation.build_program(query, build)
         details = {"transitions": len(program.net.transitions)}
         runs = replications(query, program)
@@ -46,7 +46,7 @@ class Explicit:
             notes.append("the traffic of others is simulated")
         if undelayed := preparation.undelayed(query, runs.replications.values):
             notes.append(undelayed)
-        notes += [*preparation.memory_notes(query), *preparation.net_notes(program)]
+        notes += [*preparation.query_notes(query), *preparation.net_notes(program)]
         return of_runs(query, runs, notes, details)
 
 

@@ -32,7 +32,7 @@ class Mean:
         """Return the prediction."""
         loads = preparation.loads(query)
         played = preparation.play_once(query, Nodes(loads))
-        notes = [*played.notes, *preparation.memory_notes(query)]
+        notes = [*played.notes, *preparation.query_notes(query)]
         if len(loads) > 1 and query.p > 1:
             notes.append(
                 f"too low: {len(loads)} nodes are loaded, processes that wait for each other take "

@@ -128,12 +128,30 @@ def undelayed(query: Query, times: NDArray[np.float64]) -> str | None:
     )
 
 
-def memory_notes(query: Query) -> list[str]:
+def query_notes(query: Query) -> list[str]:
+    """Return what rows say of the question, however its program is played."""
+    return [*_memory_notes(query), *_sharing_notes(query)]
+
+
+def _memory_notes(query: Query) -> list[str]:
     """Return a note where jobs draw of a memory that is no limit."""
     drawn = any(load.memory for load in loads(query).values())
     if not drawn or query.machine.nodes.memory_bandwidth is not None:
         return []
     return ["background.memory has no effect: the machine states no nodes.memory_bandwidth"]
+
+
+def _sharing_notes(query: Query) -> list[str]:
+    """Return a note where messages that meet share what other families serve in turn."""
+    contention = query.machine.network.contention
+    options: Options = query.options or Options()
+    if contention not in ("bus", "endpoint") or options.sharing is not None or query.p == 1:
+        return []
+    if "messages" not in matched_program(query, pools=True).unrolled.needs():
+        return []
+    place = "the bus" if contention == "bus" else "a port"
+    how = "share it; other families serve them one after another, as petri.sharing=fcfs does"
+    return [f"messages that meet at {place} {how}"]
 
 
 def net_notes(program: ProgramNet) -> list[str]:

@@ -83,7 +83,7 @@ class Sampled:
         loads = preparation.loads(query)
         if not loads:
             played = preparation.play_once(query, Nodes(loads))
-            return played.prediction(played.notes)
+            return played.prediction([*played.notes, *preparation.query_notes(query)])
         program = preparation.build_program(query, Nodes(loads))
         details = {"transitions": len(program.net.transitions)}
         tables = _tables(program.computing, loads, idle=options.begin == "idle")
@@ -98,7 +98,8 @@ class Sampled:
             "independent of those of the one before"
         )
         undelayed = preparation.undelayed(query, runs.replications.values)
-        notes = [note, *([undelayed] if undelayed else []), *preparation.net_notes(program)]
+        notes = [*preparation.query_notes(query), *preparation.net_notes(program)]
+        notes = [note, *([undelayed] if undelayed else []), *notes]
         return of_runs(query, runs, notes, details)
 
 

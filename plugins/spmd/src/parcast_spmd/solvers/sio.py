@@ -71,7 +71,7 @@ def method_of(phase: Demands) -> SioMethod:
     """
     options = phase.options
     if options.sio == "auto":
-        eq16 = phase.distribution.law in {"exp", "uniform"} and options.service is None
+        eq16 = phase.distribution.law == "exp" and options.service is None
         fixed = phase.uneven is not None or phase.constant or not eq16
         return "fixed-cycles" if fixed or not (phase.delay or phase.shared) else "eq16"
     if options.sio != "fixed-cycles":
@@ -126,7 +126,7 @@ def range_of(phases: Sequence[Demands], answers: Sequence[Answer]) -> Range | No
         max(constant, whole),
         f"the time is for bursts of random length and number (the paper's model, by {model}); with "
         "all of them alike it is the lower end of between, and a balanced code is near that "
-        "(spmd.sio.method=fixed-cycles)",
+        '(distribution = "constant")',
     )
 
 
