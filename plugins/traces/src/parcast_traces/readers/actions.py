@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from parcast.errors import FileError, did_you_mean
 from parcast_traces.readers.plans import Plan
-from parcast_traces.readers.text import Place, number, whole
+from parcast_traces.readers.text import Place, Position, number, whole
 from parcast_traces.readers.wildcards import ANY, Envelope
 from parcast_traces.trace.columns import NONE
 from parcast_traces.trace.rank_recorder import RankRecorder
@@ -24,18 +25,20 @@ _DOUBLE, _BYTE = "0", "6"
 
 #: What SMPI's tracer, and its replay, write for a source or a tag that is not named.
 _ANY_SOURCE, _ANY_TAG = (-333, -555), -444
-#: Actions that may name no source or no tag.
-RECEIVES = frozenset({"recv", "irecv", "sendrecv"})
+
+
+#: What a line does when it is played: it is read once, and may be played many times.
+Action = Callable[[], None]
 
 
 class Player:
-    """The actions of one rank; ``clock`` counts its work."""
+    """The actions of one rank; ``clock`` counts its work, ``where`` is the line that is played."""
 
-    def __init__(self, recorder: RankRecorder | Plan, size: int) -> None:
+    def __init__(self, recorder: RankRecorder | Plan, size: int, where: Position) -> None:
         self.recorder: Any = recorder
-        self.size = size
-        self.clock, self.default, self.name = 0.0, _BYTE, ""
-        self.where: str | Place = ""
+        self.size, self.where = size, where
+        self.began: Place | None = None  #: its first line
+        self.clock, self.default = 0.0, _BYTE
         self.last_call = 0.0  #: the clock at the last call
         self.opened, self.tested = 0, False
         self.keys: dict[int, tuple[int, int, int]] = {}  #: open requests, as waits name them
@@ -44,21 +47,18 @@ class Player:
         #: What the receives got that name no source or no tag; None: that is being found out.
         self.envelopes: Iterator[Envelope] | None = None
 
-    def play(self, words: Sequence[str], where: str | Place) -> None:
-        """Record one action."""
-        self.where, self.name = where, (name := words[0].lower())
-        action = _ACTIONS.get(name)
-        if action is None:
-            raise FileError(f"{where}: there is no action {name!r}.{did_you_mean(name, _ACTIONS)}")
-        before = self.clock
+    def action(self, words: Sequence[str]) -> Action:
+        """Return what a line does."""
+        name = words[0].lower()
+        read = _ACTIONS.get(name)
+        if read is None:
+            raise FileError(
+                f"{self.where}: there is no action {name!r}.{did_you_mean(name, _ACTIONS)}"
+            )
         try:
-            action(self, words[1:])
+            return read(self, name, words[1:])
         except IndexError:
-            raise FileError(f"{where}: {name} lacks an argument") from None
-        if name != "location":
-            self.recorder.line = ""
-        if name not in ("compute", "location"):
-            self.last_call = before
+            raise FileError(f"{self.where}: {name} lacks an argument") from None
 
     def give_up(self) -> dict[str, None]:
         """Free the requests that nobody waited for; return notes."""
@@ -83,59 +83,102 @@ class Player:
             raise FileError(f"{self.where}: type {type_number!r} is not one of {', '.join(_SIZES)}")
         return number(words[at], self.where) * _SIZES[type_number]
 
-    def init(self, words: Sequence[str]) -> None:
+    def init(self, _: str, words: Sequence[str]) -> Action:
         """Begin, and say of what type amounts are that name none."""
         self.default = _DOUBLE if words else _BYTE
-        self.recorder.local("init", self.clock, self.clock)
+        return partial(self._local, "init")
 
-    def local(self, _: Sequence[str]) -> None:
+    def local(self, _: str, __: Sequence[str]) -> Action:
         """Record a call that meets nobody."""
-        self.recorder.local("call", self.clock, self.clock)
+        return partial(self._local, "call")
 
-    def location(self, words: Sequence[str]) -> None:
+    def location(self, _: str, words: Sequence[str]) -> Action:
         """Say at which line the next call is."""
-        self.recorder.line = f"{words[0]}:{words[1]}"
+        return partial(setattr, self.recorder, "line", f"{words[0]}:{words[1]}")
 
-    def finalize(self, _: Sequence[str]) -> None:
+    def finalize(self, _: str, __: Sequence[str]) -> Action:
         """End."""
-        self.recorder.local("finalize", self.clock, self.clock)
+        return partial(self._local, "finalize")
 
-    def compute(self, words: Sequence[str]) -> None:
+    def compute(self, _: str, words: Sequence[str]) -> Action:
         """Work for some operations."""
-        self.clock += number(words[0], self.where)
+        return partial(self._compute, number(words[0], self.where))
 
-    def sleep(self, words: Sequence[str]) -> None:
+    def sleep(self, _: str, words: Sequence[str]) -> Action:
         """Sleep for some seconds."""
-        self.recorder.sleep(self.clock, number(words[0], self.where))
+        return partial(self._sleep, number(words[0], self.where))
 
-    def send(self, words: Sequence[str]) -> None:
+    def send(self, name: str, words: Sequence[str]) -> Action:
         """Send, blocking or not."""
-        to, tag, size = self._message(words)
-        request = self._open((self.recorder.rank, to, tag)) if self.name[0] == "i" else None
+        return partial(self._send, name, *self._message(words))
+
+    def receive(self, name: str, words: Sequence[str]) -> Action:
+        """Receive, blocking or not, perhaps from any source."""
+        return partial(self._receive, name, *self._message(words))
+
+    def sendrecv(self, _: str, words: Sequence[str]) -> Action:
+        """Send and receive."""
+        size, to = self.amount(words, 0, 4), whole(words[1], self.where)
+        room, source = self.amount(words, 2, 5), self._source(words[3])
+        return partial(self._sendrecv, size, to, room, source)
+
+    def together(
+        self, name: str, size: float = 0.0, root: int | None = None, work: float = 0.0
+    ) -> Action:
+        """Record a collective of all ranks, after which each works."""
+        return partial(self._together, name, size, root, work)
+
+    def root(self, words: Sequence[str], at: int) -> int:
+        """Return the root of a collective: rank 0 where the word is left out."""
+        return whole(words[at], self.where) if at < len(words) else 0
+
+    def wait(self, _: str, words: Sequence[str]) -> Action:
+        """Wait for a request; what is any on either side may be it."""
+        key = self._source(words[0]), self._source(words[1]), self._tag(words[2])
+        return partial(self._wait, key)
+
+    def test(self, _: str, words: Sequence[str]) -> Action:
+        """Ask for a request, which may not be over."""
+        for word in words[:3]:
+            whole(word, self.where, least=min(_ANY_SOURCE))
+        return self._test
+
+    def waitall(self, _: str, __: Sequence[str]) -> Action:
+        """Wait for all open requests."""
+        return self._waitall
+
+    def _local(self, name: str) -> None:
+        self.recorder.local(name, self.clock, self.clock)
+
+    def _compute(self, operations: float) -> None:
+        self.clock += operations
+
+    def _sleep(self, seconds: float) -> None:
+        self.recorder.sleep(self.clock, seconds)
+
+    def _test(self) -> None:
+        self.tested = True
+        self.recorder.wait("test", self.clock, self.clock, [])
+
+    def _send(self, name: str, to: int, tag: int, size: float) -> None:
+        request = self._open((self.recorder.rank, to, tag)) if name[0] == "i" else None
         if to in _ANY_SOURCE:  # MPI_PROC_NULL, as SMPI's tracer writes it
             self._to_nobody(request)
             return
-        self.recorder.send(self.name, self.clock, self.clock, to, size, tag, request=request)
+        self.recorder.send(name, self.clock, self.clock, to, size, tag, request=request)
 
-    def receive(self, words: Sequence[str]) -> None:
-        """Receive, blocking or not, perhaps from any source."""
-        source, tag, size = self._message(words)
+    def _receive(self, name: str, source: int, tag: int, size: float) -> None:
         key = (source, self.recorder.rank, tag)
-        request = self._open(key) if self.name[0] == "i" else None
+        request = self._open(key) if name[0] == "i" else None
         if source in _ANY_SOURCE or tag == _ANY_TAG:
             envelope = self._envelope(source, tag)
             if envelope is None:
                 self._to_nobody(request)
                 return
             source, tag = envelope
-        self.recorder.receive(
-            self.name, self.clock, self.clock, source, tag, room=size, request=request
-        )
+        self.recorder.receive(name, self.clock, self.clock, source, tag, room=size, request=request)
 
-    def sendrecv(self, words: Sequence[str]) -> None:
-        """Send and receive."""
-        size, to = self.amount(words, 0, 4), whole(words[1], self.where)
-        room, source = self.amount(words, 2, 5), self._source(words[3])
+    def _sendrecv(self, size: float, to: int, room: float, source: int) -> None:
         envelope: Envelope = (source, 0)
         if source in _ANY_SOURCE:
             envelope = self._envelope(source, 0)
@@ -144,37 +187,30 @@ class Player:
             return
         self.recorder.exchange(self.clock, self.clock, to, size, 0, envelope[0], 0, room=room)
 
-    def together(self, name: str, size: float = 0.0, root: int | None = None) -> None:
-        """Record a collective of all ranks."""
+    def _together(self, name: str, size: float, root: int | None, work: float) -> None:
         self.recorder.collective(name, self.clock, self.clock, size, root=root)
+        self.clock += work
 
-    def root(self, words: Sequence[str], at: int) -> int:
-        """Return the root of a collective: rank 0 where the word is left out."""
-        return whole(words[at], self.where) if at < len(words) else 0
+    def _wait(self, key: tuple[int, int, int]) -> None:
+        request = self._request(key)
+        self._close(request)
+        if request in self.nobody:
+            self._local("call")
+        else:
+            self.recorder.wait("wait", self.clock, self.clock, (request,))
 
-    def wait(self, words: Sequence[str]) -> None:
-        """Wait for a request."""
-        self._completed("wait", [self._request(words)])
+    def _close(self, request: int) -> None:
+        self.requests_of[self.keys.pop(request)].remove(request)  # the first, or near it
 
-    def test(self, words: Sequence[str]) -> None:
-        """Ask for a request, which may not be over."""
-        for word in words[:3]:
-            whole(word, self.where, least=min(_ANY_SOURCE))
-        self.tested = True
-        self.recorder.wait("test", self.clock, self.clock, [])
-
-    def waitall(self, _: Sequence[str]) -> None:
-        """Wait for all open requests."""
-        self._completed("waitall", list(self.keys))
-
-    def _completed(self, name: str, requests: list[int]) -> None:
+    def _waitall(self) -> None:
+        requests = list(self.keys)
         for request in requests:
-            self.requests_of[self.keys.pop(request)].remove(request)  # the first, or near it
+            self._close(request)
         real = [request for request in requests if request not in self.nobody]
         if requests and not real:
-            self.recorder.local("call", self.clock, self.clock)
+            self._local("call")
         else:
-            self.recorder.wait(name, self.clock, self.clock, real)
+            self.recorder.wait("waitall", self.clock, self.clock, real)
 
     def _envelope(self, source: int, tag: int) -> Envelope:
         """Return the source and tag of a message whose receive does not name both."""
@@ -208,16 +244,15 @@ class Player:
         peer, tag = self._source(words[0]), self._tag(words[1])
         return peer, tag, self.amount(words, 2, 3)
 
-    def _request(self, words: Sequence[str]) -> int:
-        """Return the open request that a wait names; what is any on either side may be it."""
-        wait_key = self._source(words[0]), self._source(words[1]), self._tag(words[2])
+    def _request(self, wait_key: tuple[int, int, int]) -> int:
+        """Return the open request that a wait names."""
         if self.requests_of.get(wait_key):
             return self.requests_of[wait_key][0]
         for request, key in self.keys.items():
             pairs = zip(key, wait_key, strict=True)
             if all(left == right or min(left, right) < NONE for left, right in pairs):
                 return request
-        raise FileError(f"{self.where}: no request {' '.join(words[:3])} is open")
+        raise FileError(f"{self.where}: no request {' '.join(map(str, wait_key))} is open")
 
     def _open(self, key: tuple[int, int, int]) -> int:
         self.opened += 1
@@ -226,16 +261,15 @@ class Player:
         return self.opened
 
 
-def _collective(name: str, kind: int, *, root: int | None = None, work: int | None = None) -> Any:
-    """Return the action of a collective; its type, root and work stand at these words."""
+def _collective(kind: int, *, root: int | None = None, work: int | None = None) -> Any:
+    """Return the reader of a collective; its type, root and work stand at these words."""
 
-    def action(player: Player, words: Sequence[str]) -> None:
+    def read(player: Player, name: str, words: Sequence[str]) -> Action:
         rank = None if root is None else player.root(words, root)
-        player.together(name, player.amount(words, 0, kind), rank)
-        if work is not None:
-            player.clock += number(words[work], player.where)
+        operations = 0.0 if work is None else number(words[work], player.where)
+        return player.together(name, player.amount(words, 0, kind), rank, operations)
 
-    return action
+    return read
 
 
 def _mean(player: Player, words: Sequence[str], at: int, kind: int) -> float:
@@ -244,31 +278,31 @@ def _mean(player: Player, words: Sequence[str], at: int, kind: int) -> float:
     return sum(amounts) / player.size
 
 
-def _alltoallv(player: Player, words: Sequence[str]) -> None:
-    player.together("alltoallv", _mean(player, words, 1, 2 * player.size + 2))
+def _alltoallv(player: Player, name: str, words: Sequence[str]) -> Action:
+    return player.together(name, _mean(player, words, 1, 2 * player.size + 2))
 
 
-def _allgatherv(player: Player, words: Sequence[str]) -> None:
-    player.together("allgatherv", player.amount(words, 0, player.size + 1))
+def _allgatherv(player: Player, name: str, words: Sequence[str]) -> Action:
+    return player.together(name, player.amount(words, 0, player.size + 1))
 
 
-def _gatherv(player: Player, words: Sequence[str]) -> None:
+def _gatherv(player: Player, name: str, words: Sequence[str]) -> Action:
     at = player.size + 1
-    player.together("gatherv", player.amount(words, 0, at + 1), player.root(words, at))
+    return player.together(name, player.amount(words, 0, at + 1), player.root(words, at))
 
 
-def _scatterv(player: Player, words: Sequence[str]) -> None:
+def _scatterv(player: Player, name: str, words: Sequence[str]) -> Action:
     at = player.size + 1
     size = player.amount(words, player.size, at + 2)
-    player.together("scatterv", size, player.root(words, at))
+    return player.together(name, size, player.root(words, at))
 
 
-def _reduce_scatter(player: Player, words: Sequence[str]) -> None:
-    player.together("reduce_scatter", _mean(player, words, 0, player.size + 1))
-    player.clock += number(words[player.size], player.where)
+def _reduce_scatter(player: Player, _: str, words: Sequence[str]) -> Action:
+    size = _mean(player, words, 0, player.size + 1)
+    return player.together("reduce_scatter", size, None, number(words[player.size], player.where))
 
 
-_ACTIONS: Mapping[str, Callable[[Any, Sequence[str]], None]] = {
+_ACTIONS: Mapping[str, Callable[[Any, str, Sequence[str]], Action]] = {
     "init": Player.init,
     "finalize": Player.finalize,
     "comm_size": Player.local,
@@ -283,19 +317,19 @@ _ACTIONS: Mapping[str, Callable[[Any, Sequence[str]], None]] = {
     "wait": Player.wait,
     "test": Player.test,
     "waitall": Player.waitall,
-    "barrier": lambda player, _: player.together("barrier"),
-    "bcast": _collective("bcast", 2, root=1),
-    "reduce": _collective("reduce", 3, root=2, work=1),
-    "allreduce": _collective("allreduce", 2, work=1),
-    "alltoall": _collective("alltoall", 2),
+    "barrier": lambda player, name, _: player.together(name),
+    "bcast": _collective(2, root=1),
+    "reduce": _collective(3, root=2, work=1),
+    "allreduce": _collective(2, work=1),
+    "alltoall": _collective(2),
     "alltoallv": _alltoallv,
-    "allgather": _collective("allgather", 2),
+    "allgather": _collective(2),
     "allgatherv": _allgatherv,
-    "gather": _collective("gather", 3, root=2),
-    "scatter": _collective("scatter", 3, root=2),
+    "gather": _collective(3, root=2),
+    "scatter": _collective(3, root=2),
     "gatherv": _gatherv,
     "scatterv": _scatterv,
     "reducescatter": _reduce_scatter,
-    "scan": _collective("scan", 2, work=1),
-    "exscan": _collective("exscan", 2, work=1),
+    "scan": _collective(2, work=1),
+    "exscan": _collective(2, work=1),
 }

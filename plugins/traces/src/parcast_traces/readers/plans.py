@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from parcast_traces.readers.text import Place
+from parcast_traces.readers.text import Place, Position
 from parcast_traces.readers.wildcards import ANY, Step
 from parcast_traces.trace.by_rank import ByRank
 
@@ -40,7 +40,7 @@ class Plans:
 class Plan:
     """The steps of a rank, as its recorder would get them."""
 
-    def __init__(self, rank: int, plans: Plans, where: str | Place) -> None:
+    def __init__(self, rank: int, plans: Plans, where: str | Place | Position) -> None:
         self.rank, self.plans, self.where, self.line = rank, plans, where, ""
         self.slept = 0.0
 
@@ -93,7 +93,8 @@ class Plan:
     def _add(
         self, kind: int, at: float, *, peer: int = ANY, tag: int = ANY, request: int = _NONE
     ) -> None:
-        file, line = self.where if isinstance(self.where, Place) else (self.where, 0)
+        where = self.where
+        file, line = (where, 0) if isinstance(where, str) else (where.file, where.line)
         number = self.plans.files.setdefault(file, len(self.plans.files))
         row = _ROW.pack(kind, number, at + self.slept, line, peer, tag, request)
         self.plans.rows.add(self.rank, row)

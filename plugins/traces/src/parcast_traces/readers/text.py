@@ -22,6 +22,43 @@ class Place(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
+class Position:
+    """The line that is being read, as errors name it."""
+
+    def __init__(self) -> None:
+        self.file, self.line = "", 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+def blocks(path: Path) -> Iterator[bytes]:
+    """Yield a file as some whole lines at a time.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read, or has a line that is too long for a trace.
+    """
+    number = 1
+    try:
+        with path.open("rb") as file:
+            tail = b""
+            while block := file.read(MOST_LINE):
+                complete, newline, after = block.rpartition(b"\n")
+                if newline:
+                    yield tail + complete + newline
+                    number, tail = number + complete.count(b"\n") + 1, after
+                else:
+                    tail += block
+                if len(tail) >= MOST_LINE:
+                    raise FileError(f"{path}:{number}: no line of a trace has a megabyte")
+            if tail:
+                yield tail
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}") from None
+
+
 def lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield number and text of every line.
 
@@ -30,25 +67,17 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     FileError
         If it cannot be read, is no text, or has a line that is too long for a trace.
     """
-    number = 0
-    try:
-        with path.open("rb") as file:
-            tail = b""
-            while block := file.read(MOST_LINE):
-                *complete, tail = (tail + block).split(b"\n")
-                if len(tail) >= MOST_LINE:
-                    raise FileError(f"{path}:{number + len(complete) + 1}: no line of a trace has "
-                                    "a megabyte")  # fmt: skip
-                for raw in complete:
-                    number += 1
-                    yield number, raw.decode("ascii").strip()
-            if tail:
-                number += 1
-                yield number, tail.decode("ascii").strip()
-    except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise FileError(f"{path}:{number}: it is no text of a trace") from None
+    number = 1
+    for block in blocks(path):
+        texts = block.decode("ascii", "replace").split("\n")
+        if not block.isascii():
+            wrong = next(at for at, text in enumerate(texts) if not text.isascii())
+            yield from enumerate(map(str.strip, texts[:wrong]), number)
+            raise FileError(f"{path}:{number + wrong}: it is no text of a trace")
+        if not texts[-1]:
+            texts.pop()  # after the last newline
+        yield from enumerate(map(str.strip, texts), number)
+        number += len(texts)
 
 
 def number(text: str, where: object, *, least: float = 0.0) -> float:

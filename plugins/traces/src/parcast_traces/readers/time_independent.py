@@ -8,17 +8,25 @@ named machine. Amounts are elements: of the type that an action names, else byte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from parcast.errors import FileError
-from parcast_traces.readers.actions import RECEIVES, Player
+from parcast.errors import FileError, shorten
+from parcast_traces.readers.actions import Action, Player
 from parcast_traces.readers.plans import Plans
 from parcast_traces.readers.rank_files import files_beside
-from parcast_traces.readers.text import Place, lines, whole
+from parcast_traces.readers.text import Place, Position, blocks, lines
 from parcast_traces.readers.wildcards import Envelopes, counted, messages_of, wildcard_notes
 from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.recording import Recording
+
+#: The first word of each line, if it is a rank; a receive with a number below 0.
+_RANK = re.compile(rb"^[ \t]*(\d{1,9})(?=\s|\Z)", re.MULTILINE)
+_WILD = re.compile(rb"recv[^\n]*-", re.IGNORECASE)
+_MOST_RANKS = 1 << 20
+#: Lines that are kept as they were read, for when they come again.
+_MOST_KNOWN = 1 << 16
 
 #: Who sends nothing.
 _NULL = "MPI_PROC_NULL, which SMPI's tracer writes in the same way"
@@ -34,17 +42,9 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     TraceError
         If no run can have left it.
     """
-    ranks, wild = set[int](), False
     listed = (action_file for file in files or _beside(path) for action_file in _files(file))
     files = list(dict.fromkeys(listed))
-    begins: dict[int, Place] = {}
-    for rank, words, where in _actions(files):
-        ranks.add(rank)
-        if len(files) > 1 and words[0].lower() == "init" and rank in begins:
-            raise FileError(f"{where}: rank {rank} begins here and at {begins[rank]}: these are "
-                            "traces of several runs; give one of them")  # fmt: skip
-        begins.setdefault(rank, where)
-        wild = wild or (words[0].lower() in RECEIVES and "-" in "".join(words[1:]))
+    ranks, wild = _ranks(files)
     if not ranks:
         raise FileError(f"{path} has no actions")
     size = max(ranks) + 1
@@ -53,42 +53,81 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
         raise FileError(
             f"{path}: rank {missing} of 0 to {size - 1} has no actions; is its file missing?"
         )
-    recording, notes = Recording(size, str(path)), dict[str, None]()
-    players = [Player(recorder, size) for recorder in recording.ranks]
+    recording, notes, where = Recording(size, str(path)), dict[str, None](), Position()
+    players = [Player(recorder, size, where) for recorder in recording.ranks]
     if wild:
         envelopes = _messages(files, size)
         notes.update(dict.fromkeys(wildcard_notes(*counted(envelopes), _NULL)))
         for player, got in zip(players, envelopes, strict=True):
             player.envelopes = iter(got)
-    for rank, words, where in _actions(files):
-        players[rank].play(words, where)
+    _play(files, players, where)
     for player in players:
         notes.update(player.give_up())
     return recording.trace(timed=False, notes=tuple(notes))
 
 
+def _ranks(files: Sequence[Path]) -> tuple[set[int], bool]:
+    """Return the ranks of all lines, and whether a receive may name no source or no tag."""
+    words, wild = set[bytes](), False
+    for file in files:
+        for block in blocks(file):
+            words.update(_RANK.findall(block))
+            wild = wild or (b"-" in block and _WILD.search(block) is not None)
+            if len(words) > _MOST_RANKS:
+                raise FileError(f"{file}: it has more than {_MOST_RANKS:,} ranks")
+    return {int(word) for word in words}, wild
+
+
 def _messages(files: Sequence[Path], size: int) -> list[Envelopes]:
     """Return whose messages the receives got that name no source or no tag."""
-    plans = Plans(size).ranks
-    players = [Player(plan, size) for plan in plans]
-    for rank, words, where in _actions(files):
-        plans[rank].where = where
-        players[rank].play(words, where)
+    plans, where = Plans(size).ranks, Position()
+    for plan in plans:
+        plan.where = where
+    _play(files, [Player(plan, size, where) for plan in plans], where)
     return messages_of(plans)
 
 
-def _actions(files: Iterable[Path]) -> Iterator[tuple[int, Sequence[str], Place]]:
-    """Yield the rank, the words and the line of every action."""
+def _play(files: Sequence[Path], players: Sequence[Player], where: Position) -> None:
+    """Let ranks do what the lines say; a line that comes again is not read again."""
     for file in files:
-        name = str(file)
-        for line, text in lines(file):
-            words: Sequence[str] = text.split()
-            if not words or words[0].startswith("#"):
+        where.file = str(file)
+        actions: dict[str, tuple[Player, Action, str]] = {}
+        for where.line, text in lines(file):
+            entry = actions.get(text)
+            if entry is None:
+                words = text.split()
+                if not words or words[0].startswith("#"):
+                    continue
+                player = _player(words, players, where)
+                name = words[1].lower()
+                if name == "init" or len(actions) > _MOST_KNOWN:  # which says what amounts mean
+                    actions.clear()
+                entry = actions[text] = player, player.action(words[1:]), name
+            player, act, name = entry
+            if name == "location":
+                act()
                 continue
-            where = Place(name, line)
-            if len(words) < 2:
-                raise FileError(f"{where}: an action is a rank and a word, such as '0 init'")
-            yield whole(words[0], where), words[1:], where
+            if name != "compute":
+                player.last_call = player.clock
+            act()
+            if player.recorder.line:  # it was this action's
+                player.recorder.line = ""
+
+
+def _player(words: Sequence[str], players: Sequence[Player], where: Position) -> Player:
+    """Return whose action a line is."""
+    if len(words) < 2:
+        raise FileError(f"{where}: an action is a rank and a word, such as '0 init'")
+    rank = int(words[0]) if words[0].isdecimal() else -1
+    if not 0 <= rank < len(players):
+        raise FileError(f"{where}: {shorten(words[0])!r} is no rank")
+    player = players[rank]
+    if player.began is None:
+        player.began = Place(where.file, where.line)
+    elif words[1].lower() == "init" and player.began.file != where.file:
+        raise FileError(f"{where}: rank {rank} begins here and at {player.began}: these are "
+                        "traces of several runs; give one of them")  # fmt: skip
+    return player
 
 
 def _beside(path: Path) -> list[Path]:

@@ -140,7 +140,8 @@ class RankRecorder:
             raise self._error("bad_time", f"{call} has no finite times ({start} to {end})")
         code = CODES[call]
         name = call if site is None else site
-        name = f"{name} at {self.line}" if self.line else name
+        if self.line:
+            name = f"{name} at {self.line}"
         number = self.names.site(name, self.region)
         try:
             self.rows += _packed(KINDS[code] if kind is None else kind, code, out, into, first,
