@@ -192,8 +192,13 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
 def chosen(options: argparse.Namespace) -> list[Series]:
     """Return the series that the options name."""
     several = list(truth(options.truth)) if str(options.truth) != "-" else []
-    for read, clone in ((uk_benchmarks, options.uk), (abci, options.abci),
-                        (usernetes, options.usernetes), (hpc_tests, options.hpc_tests)):  # fmt: skip
+    clones = {
+        uk_benchmarks: options.uk,
+        abci: options.abci,
+        usernetes: options.usernetes,
+        hpc_tests: options.hpc_tests,
+    }
+    for read, clone in clones.items():
         several += read(clone) if clone else ()
     if options.half == "both":
         return several
