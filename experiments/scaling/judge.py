@@ -3,6 +3,9 @@
     python experiments/scaling/judge.py ../shared/truth --uk archer-benchmarks/.git \
         --extrap extrap/bin/python > table.md
 
+With ``--abci``, ``--usernetes`` and ``--hpc-tests`` (clones, see ``collectives.py``) more series
+are judged; ``-`` for the folder of truth leaves that out.
+
 Each series is cut after its second, third, ... size; what is before calibrates, and twice and four
 times the last of it are predicted, where they were measured. Half of the families (by the hash of
 their names) tuned the prior; the tables are of the others, of these (``--half tuned``), or of all
@@ -23,6 +26,7 @@ from statistics import median
 
 import attrs
 import numpy as np
+from collectives import abci, hpc_tests, usernetes
 from numpy.typing import NDArray
 from series import Series, Size, truth, uk_benchmarks
 
@@ -173,17 +177,41 @@ def knees(several: Sequence[Series]) -> tuple[int, int, int]:
     return count, near, inside
 
 
+def add_sources(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name series."""
+    parser.add_argument("truth", type=Path)
+    parser.add_argument("--uk", type=Path, help="a clone of hpc-uk/archer-benchmarks")
+    parser.add_argument("--abci", type=Path, help="a clone of aistabci/abci2.0benchmark")
+    parser.add_argument(
+        "--usernetes", type=Path, help="a clone of converged-computing/flux-usernetes"
+    )
+    parser.add_argument("--hpc-tests", type=Path, help="a clone of stackhpc/hpc-tests")
+    parser.add_argument("--half", choices=("judged", "tuned", "both"), default="judged")
+
+
+def chosen(options: argparse.Namespace) -> list[Series]:
+    """Return the series that the options name."""
+    several = list(truth(options.truth)) if str(options.truth) != "-" else []
+    clones = {
+        uk_benchmarks: options.uk,
+        abci: options.abci,
+        usernetes: options.usernetes,
+        hpc_tests: options.hpc_tests,
+    }
+    for read, clone in clones.items():
+        several += read(clone) if clone else ()
+    if options.half == "both":
+        return several
+    return [series for series in several if series.judged == (options.half == "judged")]
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("truth", type=Path)
-    parser.add_argument("--uk", type=Path, help="a clone of hpc-uk/archer-benchmarks")
+    add_sources(parser)
     parser.add_argument("--extrap", help="the python of an environment with Extra-P")
-    parser.add_argument("--half", choices=("judged", "tuned", "both"), default="judged")
     options = parser.parse_args()
-    several = [*truth(options.truth), *(uk_benchmarks(options.uk) if options.uk else ())]
-    if options.half != "both":
-        several = [series for series in several if series.judged == (options.half == "judged")]
+    several = chosen(options)
     groups: dict[tuple[str, str], list[Question]] = defaultdict(list)
     for series in several:
         for question in questions(series):

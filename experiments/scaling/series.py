@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import os
 import re
-import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import attrs
+from clones import texts
 
 #: Where an output states its time, by the code's folder; of GROMACS it is ns a day, a rate.
 _TIMES = {
@@ -90,7 +89,9 @@ def _size(row: dict[str, str]) -> Size:
 def uk_benchmarks(repository: Path) -> Iterator[Series]:
     """Yield the series of three sizes or more of CASTEP, CP2K, GROMACS, OpenSBLI and VASP."""
     found: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for path, text in _outputs(repository):
+    codes = "|".join(_TIMES)
+    outputs = rf"^(?=apps/|others/)(?=.*/results)(?=.*/({codes})/)"
+    for path, text in texts(repository, outputs):
         code = next(code for code in _TIMES if f"/{code}/" in path)
         match = re.search(_TIMES[code], text)
         nodes = _nodes(path)
@@ -103,36 +104,6 @@ def uk_benchmarks(repository: Path) -> Iterator[Series]:
             family = "/".join([*parts[1:3], re.sub(r"[_-].*", "", parts[4])])
             measured = [Size(p, 1.0, tuple(sizes[p])) for p in sorted(sizes)]
             yield Series("applications", family, name, tuple(measured))
-
-
-def _outputs(repository: Path) -> Iterator[tuple[str, str]]:
-    listing = _git(repository, "ls-tree", "-r", "HEAD", "apps", "others").decode()
-    blobs = [line.split("\t") for line in listing.splitlines()]
-    wanted = [
-        (meta.split()[2], path)
-        for meta, path in blobs
-        if "/results" in path and any(f"/{code}/" in path for code in _TIMES)
-    ]
-    request = "\n".join(blob for blob, _ in wanted).encode() + b"\n"
-    data = _git(repository, "cat-file", "--batch", request=request)
-    at = 0
-    for _, path in wanted:
-        end = data.index(b"\n", at)
-        head = data[at:end].split()
-        at = end + 1
-        if head[-1] == b"missing":
-            continue
-        length = int(head[2])
-        yield path, data[at : at + length].decode(errors="replace")
-        at += length + 1
-
-
-def _git(repository: Path, *arguments: str, request: bytes | None = None) -> bytes:
-    environment = {**os.environ, "GIT_NO_LAZY_FETCH": "1"}
-    line = ["git", "-C", str(repository), *arguments]
-    return subprocess.run(  # noqa: S603
-        line, check=True, capture_output=True, input=request, env=environment
-    ).stdout
 
 
 def _nodes(path: str) -> int | None:

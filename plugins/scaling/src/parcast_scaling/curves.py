@@ -72,16 +72,20 @@ def draw(
     rng: np.random.Generator,
     bound: Bound | None = None,
     *,
-    whole_tails: bool = False,
+    curve_only: bool = False,
 ) -> Curves:
-    """Return a draw of the curve from each explanation; tails are drawn in where not ``whole``."""
+    """Return a draw of the curve from each explanation.
+
+    With ``curve_only`` tails are not drawn in, and there are no sudden rises.
+    """
     observed, prior = posterior.discrepancy.observed, posterior.discrepancy.prior
     seconds = posterior.parts(p, n)
     drift, scatter = posterior.deviations(p, n, rng)
     noise = np.sqrt(np.median(observed.variance)) * rng.standard_normal(drift.shape)
     smooth = np.log(np.maximum(seconds.sum(axis=-1), 1e-300)) + drift
-    if not whole_tails:
+    if not curve_only:
         smooth = _lighter(smooth, lighter_part(prior, p, observed.p.max()))
+        smooth = smooth + posterior.rises(p, rng)
     low = np.log(np.maximum(bound(p, n), 1e-300))[None] if bound is not None else -np.inf
     at, size = observed.p[:1], observed.n[:1]
     start = np.log(posterior.parts(at, size).sum(axis=-1))[:, 0]

@@ -45,19 +45,12 @@ class Posterior:
     def deviations(self, p: Floats, n: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Return draws of how far the truth lies off each explanation: drift, and scatter of sizes.
 
-        Both are logarithms, their shape is (particles, points). Beyond the largest measured p the
-        time may jump upwards, at one place in each draw. What a measured size scatters is known but
-        for the noise of its runs.
+        Both are logarithms, their shape is (particles, points). What a measured size scatters is
+        known but for the noise of its runs.
         """
-        observed, prior = self.discrepancy.observed, self.discrepancy.prior
+        observed = self.discrepancy.observed
         residuals = _residuals(self.particles, self.discrepancy) - self.scale[:, None]
         drift = self.discrepancy.drift(residuals, self.particles.level, p, n, rng)
-        above = np.maximum(np.log2(p / observed.p.max()), 0)
-        # of a rate with an exponential prior, when so many doublings have shown none
-        rate = 1 / (1 / prior.jump + np.log2(observed.p.max() / observed.p.min()))
-        place = rng.exponential(1 / rate, len(drift))
-        size = np.abs(rng.standard_normal(len(drift))) * prior.jump_size
-        drift = drift + np.where(place[:, None] < above[None], size[:, None], 0.0)
         spread = self.scatter()
         scatter = spread[:, None] * rng.standard_normal(drift.shape)
         for point, row in np.argwhere((p[:, None] == observed.p) & (n[:, None] == observed.n)):
@@ -65,6 +58,23 @@ class Posterior:
             scatter[:, point] *= np.sqrt(1 - scattered)
             scatter[:, point] += scattered * (residuals[:, row] - drift[:, point])
         return drift, scatter
+
+    def exposed(self) -> Floats:
+        """Return the part of the time that is not computed alone, at the reference, by particle."""
+        p, n = (np.array([value]) for value in self.discrepancy.observed.reference)
+        parts = self.parts(p, n)[:, 0]
+        alone = np.array([term.alone for term in self.discrepancy.prior.terms])
+        exposed: Floats = parts[:, ~alone].sum(axis=1) / parts.sum(axis=1)
+        return exposed
+
+    def rises(self, p: Floats, rng: np.random.Generator) -> Floats:
+        """Return draws of what sudden rises add to the logarithm, shape (particles, points)."""
+        observed = self.discrepancy.observed
+        largest = observed.p.max()
+        measured = float(np.log2(largest / observed.p.min()))
+        return self.discrepancy.prior.rises.draw(
+            self.exposed(), measured, np.log2(p / largest), rng
+        )
 
     def scatter(self) -> Floats:
         """Return the standard deviation of single sizes about the curve, by particle."""

@@ -10,11 +10,17 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.quantities import format_seconds
 from parcast_scaling.curves import SEED, Bound, Curves, curves
-from parcast_scaling.discrepancy import Observed
+from parcast_scaling.evidence import Posterior
 from parcast_scaling.mechanisms import WORK, Floats
 from parcast_scaling.prior import Prior
+from parcast_scaling.rises import APPLICATIONS, COLLECTIVES
 from parcast_scaling.times import Run, as_runs, check, doubtful_steps, observe
+
+#: The ends of bands, and the quantiles that they are.
+_ENDS = ("low99", "low90", "low50", "median", "high50", "high90", "high99")
+_LEVELS = (0.005, 0.05, 0.25, 0.5, 0.75, 0.95, 0.995)
 
 #: A doubling of p that makes the rate less than this many times higher is past the knee.
 _WORTH = 0.5  #: as a power of 2: sqrt(2)
@@ -31,6 +37,8 @@ class Band:
     high50: float
     low90: float
     high90: float
+    low99: float
+    high99: float
     efficiency: float  #: the median; of the rate per process at the smallest measured size
     below: float  #: the probability that the efficiency is under the target
     binds: str  #: what takes the largest part of the time
@@ -148,7 +156,7 @@ def forecast(
         knee=knee(drawn.at(slice(len(sizes), None))),
         noise=observed.noise,
         misfit=misfit,
-        remarks=(*doubtful_steps(runs), *_remarks(observed, misfit, curve)),
+        remarks=(*doubtful_steps(runs), *_remarks(posterior, misfit, curve)),
     )
 
 
@@ -160,7 +168,7 @@ def _grid(low: float, high: float) -> Floats:
 
 def bands(drawn: Curves, target: float) -> tuple[Band, ...]:
     """Return the bands of draws, for a target of the efficiency."""
-    levels = np.exp(np.quantile(drawn.seen, [0.05, 0.25, 0.5, 0.75, 0.95], axis=0))
+    levels = np.exp(np.quantile(drawn.seen, _LEVELS, axis=0))
     rate = np.log(drawn.n / drawn.p)[None] - drawn.logs
     efficiency = np.exp(rate - drawn.first[:, None])
     words = drawn.kinds
@@ -172,11 +180,7 @@ def bands(drawn: Curves, target: float) -> tuple[Band, ...]:
             Band(
                 p=float(drawn.p[index]),
                 n=float(drawn.n[index]),
-                low90=float(levels[0, index]),
-                low50=float(levels[1, index]),
-                median=float(levels[2, index]),
-                high50=float(levels[3, index]),
-                high90=float(levels[4, index]),
+                **dict(zip(_ENDS, map(float, levels[:, index]), strict=True)),
                 efficiency=float(np.median(efficiency[:, index])),
                 below=float((efficiency[:, index] < target).mean()),
                 binds=words[int(counts.argmax())],
@@ -231,10 +235,19 @@ def _binds(drawn: Curves, place: NDArray[np.int64]) -> tuple[str, float]:
     return words[int(counts.argmax())], float(counts.max() / total)
 
 
-def _remarks(observed: Observed, misfit: float, curve: Curves) -> tuple[str, ...]:
+def _remarks(posterior: Posterior, misfit: float, curve: Curves) -> tuple[str, ...]:
     remarks = []
-    if (curve.p > observed.p.max()).any():
-        remarks.append(_surprise(float(observed.p.max()), curve))
+    largest = float(posterior.discrepancy.observed.p.max())
+    far = curve.p > largest
+    if far.any():
+        remarks.append(_rise(curve, int(np.argmax(far)), float(np.median(posterior.exposed()))))
+        spread = np.diff(np.quantile(curve.seen, [0.05, 0.95], axis=0), axis=0)[0]
+        wide = far & (spread > math.log(3))
+        if wide.any():
+            remarks.append(
+                "nothing measured rules out a time that is far from the median at "
+                f"p={curve.p[wide.argmax()]:g}: the 90 % band is wider than threefold there"
+            )
     if misfit > 0.15:
         remarks.append(
             f"no sum of terms follows the times better than about {100 * misfit:.0f} %: sizes "
@@ -243,20 +256,15 @@ def _remarks(observed: Observed, misfit: float, curve: Curves) -> tuple[str, ...
     return tuple(remarks)
 
 
-def _surprise(largest: float, curve: Curves) -> str:
-    """Return what no measured size rules out: a wide band, or else a time that is twice as long."""
-    far = curve.p > largest
-    spread = np.diff(np.quantile(curve.seen[:, far], [0.05, 0.95], axis=0), axis=0)[0]
-    if spread.max() > math.log(3):
-        p = curve.p[far][int(np.argmax(spread > math.log(3)))]
-        return (
-            f"nothing measured rules out a time that is far from the median at p={p:g}: the "
-            "90 % band is wider than threefold there"
-        )
-    farthest = curve.seen[:, curve.p.argmax()]
-    chance = (farthest > np.median(farthest) + math.log(2)).mean()
+def _rise(curve: Curves, place: int, exposed: float) -> str:
+    """Return what is known of sudden rises at a size, and of those on public systems."""
+    counted = COLLECTIVES if exposed > 0.5 else APPLICATIONS
+    draws = curve.seen[:, place]
+    chance = (draws > np.median(draws) + math.log(2)).mean()
     stated = f"{100 * chance:.1f} %" if chance > 5e-4 else "under 0.1 %"
     return (
-        f"nothing measured rules out a sudden rise beyond p={largest:g}: the band gives twice the "
-        f"median or more at p={curve.p.max():g} a chance of {stated}"
+        f"nothing measured rules out a sudden rise: {counted.twofold} of {counted.times} public "
+        f"times of {counted.what} are more than twice the prediction at one doubling; here, at "
+        f"p={curve.p[place]:g}, the chance of that is {stated}, and 1 % of times take more than "
+        f"{format_seconds(math.exp(np.quantile(draws, 0.99)))}"
     )

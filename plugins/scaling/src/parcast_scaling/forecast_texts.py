@@ -133,15 +133,15 @@ def print_proposals(proposals: Sequence[Proposal], goal: float) -> None:
     """Print the runs that are worth measuring."""
     if not proposals:
         return
-    print_text(f"\nworth measuring, for the 90 % band at p={goal:g}:")
+    print_text(f"\nworth measuring, for the 90 % band at p={goal:g} without sudden rises:")
     print_table(*proposal_table(proposals))
 
 
 def print_enough(goal: float, narrow_to: float) -> None:
     """Say why no more runs are proposed."""
     print_text(
-        f"\nno more is worth measuring: the 90 % band at p={goal:g} is then {narrow_to:g}-fold or "
-        "narrower; --narrow-to asks for a narrower one"
+        f"\nno more is worth measuring: the 90 % band at p={goal:g} without sudden rises is then "
+        f"{narrow_to:g}-fold or narrower; --narrow-to asks for a narrower one"
     )
 
 

@@ -32,6 +32,7 @@ class Mechanism:
     values: Callable[[Floats, Floats], Floats] = attrs.field(eq=False)  #: of p and n
     chance: float  #: that a code has it, before anything is measured
     weight: float  #: of its share among those that a code has (Dirichlet)
+    alone: bool = False  #: each process does it alone: a network that is full leaves it as it is
 
 
 def _depth(p: Floats) -> Floats:
@@ -48,7 +49,7 @@ def _largest_of(p: Floats) -> Floats:
 
 #: The divided work is first and contention last: their exponents of p are inferred, too.
 MECHANISMS = (
-    Mechanism("n / p^a", WORK, lambda p, n: n / p, 0.85, 4.0),
+    Mechanism("n / p^a", WORK, lambda p, n: n / p, 0.85, 4.0, alone=True),
     Mechanism("(n/p)^(2/3)", SURFACE, lambda p, n: (n / p) ** (2 / 3), 0.35, 0.6),
     Mechanism("(n/p)^(1/2)", SURFACE, lambda p, n: (n / p) ** 0.5, 0.25, 0.6),
     Mechanism("1", SERIAL, lambda p, _: np.ones_like(p), 0.6, 0.6),

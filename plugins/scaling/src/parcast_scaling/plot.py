@@ -57,8 +57,8 @@ def page(
     drawings = [
         Drawing(
             "Time",
-            f"Time over {counts}, both axes logarithmic, with the 50 and 90 % bands; the numbers "
-            "stand in the table",
+            f"Time over {counts}, both axes logarithmic, with the 50, 90 and 99 % bands; the "
+            "numbers stand in the table",
             partial(_draw_curve, answer=answer, counts=counts, left_out=left_out),
         )
     ]
@@ -95,7 +95,7 @@ def _draw_curve(
     figure.set_size_inches(6.6, 4.4)
     axes = figure.subplots()
     p = [band.p for band in answer.bands]
-    for level, alpha in ((90, 0.15), (50, 0.25)):
+    for level, alpha in ((99, 0.07), (90, 0.15), (50, 0.25)):
         lower, upper = (
             [getattr(band, f"{end}{level}") for band in answer.bands] for end in ("low", "high")
         )

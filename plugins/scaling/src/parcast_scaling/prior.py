@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from parcast_scaling.mechanisms import MECHANISMS, WORK, Floats, Mechanism, binding
 from parcast_scaling.particles import Bools, Particles, shares
+from parcast_scaling.rises import Rises
 
 #: How often each kind of step is proposed.
 _STEPS = (0.22, 0.12, 0.44, 0.06, 0.07, 0.09)
@@ -39,9 +40,8 @@ class Prior:
     divided_spread: float = 0.02  #: of the divided work's exponent about 1
     crowded: float = 0.9  #: median of the contention's exponent
     crowded_spread: float = 0.45  #: of its logarithm
-    jump: float = 0.04  #: jumps upwards in each doubling, before any is measured
-    jump_size: float = 0.4  #: its standard deviation, of the logarithm
-    tails: float = 0.7  #: what part of the tails is left at four times what is measured
+    rises: Rises = Rises()  #: sudden ones, beyond what is measured
+    tails: float = 0.65  #: what part of the tails is left at four times what is measured
     terms: tuple[Mechanism, ...] = MECHANISMS  #: divided work first, contention last
 
     @property

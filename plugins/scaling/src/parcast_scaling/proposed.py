@@ -94,7 +94,7 @@ def _terms_of(rows: Sequence[Row]) -> list[Mechanism]:
         seconds = np.array([getattr(row.parts, part) for row in rows])
         total = np.array([row.parts.total for row in rows if row.parts])
         if (seconds / total).max() >= _LEAST and seconds[1:].all():  # one process may send nothing
-            terms.append(_term(f"{part} of {rows[0].workload}", p, seconds))
+            terms.append(_term(f"{part} of {rows[0].workload}", p, seconds, part == "compute"))
     return terms
 
 
@@ -114,11 +114,12 @@ def _of_runs(
         values = np.array([point.value for point in amount.predictions])
         if values.any() and np.ptp(values) > 0 and values[1:].all():  # none where all are 0
             course = tuple(np.round(values / values[-1], 9))  # a message and its bytes are one term
-            terms.setdefault(course, _term(amount.column, np.array(at, dtype=float), values))
+            alone = amount.column == "flops"
+            terms.setdefault(course, _term(amount.column, np.array(at, dtype=float), values, alone))
     return list(terms.values())
 
 
-def _term(name: str, p: Floats, values: Floats) -> Mechanism:
+def _term(name: str, p: Floats, values: Floats, alone: bool) -> Mechanism:
     """Return a term with those values, and powers of p between them."""
     logs = np.log(np.maximum(values, 1e-300))  # nothing is sent by one process
 
@@ -126,4 +127,4 @@ def _term(name: str, p: Floats, values: Floats) -> Mechanism:
         between: Floats = np.exp(np.interp(np.log(x), np.log(p), logs))
         return between
 
-    return Mechanism(name, name, course, _CHANCE, _WEIGHT)
+    return Mechanism(name, name, course, _CHANCE, _WEIGHT, alone)

@@ -54,7 +54,8 @@ def worth_measuring(
     and a band results. What a run tells is how much of the way to a band that is narrow enough it
     goes, in the mean of its outcomes; then no more is proposed. Since a band that is all but narrow
     enough asks for another run as well, an outcome that ends it counts for half of the way. The
-    best is taken as measured at its median before the next is sought.
+    best is taken as measured at its median before the next is sought. These bands are without
+    sudden rises, which no run rules out but one at the goal.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def _best(
     posterior = infer(observed, prior, rng)
     posterior = posterior.take(np.tile(np.arange(len(posterior.scale)), _DRAWS))
     at = np.append(sizes, goal)
-    drawn = draw(posterior, at, work(at), rng, whole_tails=True)
+    drawn = draw(posterior, at, work(at), rng, curve_only=True)
     order = np.argsort(drawn.seen[:, -1])
     goals, truths = drawn.seen[order, -1], drawn.logs[order, :-1]
     largest = observed.p.max()
