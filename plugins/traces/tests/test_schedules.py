@@ -1,14 +1,19 @@
 """GOAL as others write it: any source, what `txt2bin` makes of it, operations of Portals."""
 
 import random
+import re
 import struct
 from contextlib import suppress
 
+import numpy as np
 import pytest
 
 from parcast.errors import FileError, ParcastError, UnsupportedError
-from parcast_traces.readers import read_trace
+from parcast_traces.errors import TraceError
+from parcast_traces.readers import ordering, read_trace
 from parcast_traces.readers.goal import schedule
+from parcast_traces.readers.playing import Playing
+from parcast_traces.trace.columns import COUNT, FIRST, INTO, KIND, NAME, OUT, SITE
 
 ANY = 0xFFFFFFFF
 
@@ -83,6 +88,59 @@ def test_what_txt2bin_writes_is_the_schedule_of_the_text(tmp_path):
         binary.write_bytes(packed(ranks))
         assert schedule(binary).ranks == schedule(text).ranks, seed
     assert read_trace(binary).about["format"] == "GOAL"
+
+
+def with_names(trace):
+    """Return the events of a trace with the channels and sites that their numbers stand for."""
+    whole, of = trace.events.whole, trace.channels
+    ends = np.stack([of.source, of.target, of.tag, of.communicator], 1).astype(int)
+    ends = np.concatenate([ends, [[-1] * 4]])
+    sites = np.array(trace.sites)[whole[:, SITE]].tolist()
+    return np.concatenate([whole[:, :SITE], ends[whole[:, OUT]], ends[whole[:, INTO]]], 1), sites
+
+
+@pytest.mark.parametrize("least", [10**6, 0])
+def test_ranks_read_as_columns_do_what_they_do_step_by_step(tmp_path, monkeypatch, least):
+    monkeypatch.setattr(ordering, "_PLAIN", least)  # compiled, or not
+    monkeypatch.setattr(ordering, "_PLAIN_WITHOUT_NUMBA", least)
+    monkeypatch.setattr(ordering, "_PART", 7)
+    path, compared = tmp_path / "a.goal", 0
+    for seed in range(60):
+        ranks = random_steps(random.Random(seed), 4)
+        path.write_text(re.sub("cpu [0-9]+", "", text_of(ranks)))
+        with suppress(TraceError):  # messages that overtake each other may not fit
+            trace, stepwise = read_trace(path), Playing(4, str(path))
+            for rank, steps in enumerate(schedule(path).ranks):
+                stepwise.play(rank, steps)
+            other = stepwise.trace(())
+            rows, sites = with_names(trace)
+            expected, expected_sites = with_names(other)
+            unnumbered = [KIND, NAME, FIRST, COUNT, *range(SITE, rows.shape[1])]
+            assert np.array_equal(rows[:, unnumbered], expected[:, unnumbered]), seed
+            assert sites == expected_sites
+            for name in ("offsets", "times", "slots"):
+                assert np.array_equal(getattr(trace.events, name), getattr(other.events, name))
+            assert np.array_equal(trace.requests, other.requests)
+            compared += 1
+    assert compared > 20
+
+
+def test_labels_of_any_kind_name_their_steps(tmp_path):
+    path = tmp_path / "a.goal"
+    for labels in ("l1 l2 l3", "l3 l2 l1", "x y z", "l0 l2 l1", "a01 a02 a3", "l7 l8 l08"):
+        one, two, three = labels.split()
+        path.write_text(
+            f"num_ranks 1\nrank 0 {{\n{two} requires {three}\n{one}: calc 1\n{two}: calc 2\n"
+            f"{three}: calc 3\n{two} requires {one}\n{one} irequires {three}\n}}\n"
+        )
+        first, second, _ = schedule(path).ranks[0]
+        assert (first.begun, sorted(second.ended)) == ([2], [0, 2]), labels
+    for label in ("l1", "l04", "l4"):
+        path.write_text(f"num_ranks 1\nrank 0 {{\nl1: calc 1\nl2: calc 2\n{label}: calc 3\n"
+                        "l2 requires l3\n}\n")  # fmt: skip
+        reason = "label l1 comes twice" if label == "l1" else "this rank has no label l3"
+        with pytest.raises(FileError, match=reason):
+            schedule(path)
 
 
 def test_a_binary_schedule_that_is_cut_or_changed_is_one_sentence(tmp_path):

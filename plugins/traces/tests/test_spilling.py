@@ -23,7 +23,8 @@ def small(monkeypatch):
 
     def limit():
         monkeypatch.setattr(recording, "MOST_HELD", 7 * spilling.EVENT.itemsize)
-        monkeypatch.setattr(columns, "_PART", 5)
+        monkeypatch.setattr(columns, "PART", 5)
+        monkeypatch.setattr(checks, "PART", 5)
         monkeypatch.setattr(tallies, "_MOST_MESSAGES", 3)
         monkeypatch.setattr(spilling, "_MOST_OF_A_FILE", 500)
 
@@ -165,7 +166,7 @@ def test_bytes_beyond_any_number_are_refused(tmp_path):
     path.write_text(
         f"num_ranks 2\nrank 0 {{\nsend {'9' * 400}b to 1\n}}\nrank 1 {{\nrecv 5b from 0\n}}\n"
     )
-    with pytest.raises(TraceError, match=r"rank 0, event 0: isend has 99+… bytes"):
+    with pytest.raises(FileError, match=r"a.goal:3: a number of this send is beyond what 64 bits"):
         read_trace(path)
 
 

@@ -7,16 +7,28 @@ Ranks that the text leaves out do nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from parcast.errors import FileError, shorten
-from parcast_traces.readers.goal_binary import MAGIC
-from parcast_traces.readers.goal_binary import schedule as binary_schedule
+from parcast_traces.readers.goal_binary import MAGIC, Binary, Take
+from parcast_traces.readers.goal_labels import Labels
 from parcast_traces.readers.plans import Plan, Plans
-from parcast_traces.readers.playing import Playing, is_wild, plan_steps, trace_of, wild_note
+from parcast_traces.readers.playing import Playing, plan_steps, trace_of, wild_note
 from parcast_traces.readers.portals import ANYS, Operation, add_messages, parsed
-from parcast_traces.readers.schedules import ANY, Schedule, Step
+from parcast_traces.readers.schedules import (
+    ANY,
+    CALC,
+    KINDS,
+    RECV,
+    SEND,
+    Graph,
+    Schedule,
+    Step,
+)
 from parcast_traces.readers.text import lines
 from parcast_traces.readers.wildcards import Envelopes, messages_of
 from parcast_traces.trace.columns import Trace
@@ -32,9 +44,9 @@ _MOST_BYTES = 512 << 20
 
 _OPERATION = re.compile(
     r"(?:(?P<label>[a-zA-Z]\w*)\s*:\s*)?(?:"
-    r"(?P<send>send)\s+(?P<out>\d+)b\s+to\s+(?P<to>\d+)"
-    r"|(?P<recv>recv)\s+(?P<into>\d+)b\s+from\s+(?P<source>-?\d+)"
-    r"|(?P<calc>calc)\s+(?P<work>\d+))"
+    r"send\s+(?P<out>\d+)b\s+to\s+(?P<to>\d+)"
+    r"|recv\s+(?P<into>\d+)b\s+from\s+(?P<source>-?\d+)"
+    r"|calc\s+(?P<work>\d+))"
     r"(?:\s+tag\s+(?P<tag>-?\d+))?(?:\s+cpu\s+(?P<cpu>\d+))?(?:\s+nic\s+(?P<nic>\d+))?"
 )
 _ORDER = re.compile(r"([a-zA-Z]\w*)\s+(i?requires)\s+([a-zA-Z]\w*)")
@@ -52,19 +64,19 @@ def read(path: Path) -> Trace:
     UnsupportedError
         If steps require each other in a cycle, or nobody sends what a rank receives.
     """
-    if _begins(path, MAGIC):
-        return trace_of(schedule(path))
+    ranks = Binary if _begins(path, MAGIC) else _Text
     recorded = _Recorded(str(path))
-    streamed = _Streamed(path, recorded.take)
-    if not streamed.read() and recorded.wild:
+    reader = ranks(path, recorded.take)
+    complete = reader.read()
+    if not complete and recorded.wild:
         planned = _Planned(str(path))
-        if _Streamed(path, planned.take).read():
+        if ranks(path, planned.take).read():
             recorded = _Recorded(str(path), messages_of(planned.ranks))
-            streamed = _Streamed(path, recorded.take)
-            streamed.read()
-    if streamed.asks_for_all:
+            reader = ranks(path, recorded.take)
+            complete = reader.read()
+    if not complete:
         return trace_of(schedule(path))
-    return recorded.trace(streamed.size, streamed.notes())
+    return recorded.trace(reader.size, reader.notes())
 
 
 def schedule(path: Path) -> Schedule:
@@ -78,19 +90,24 @@ def schedule(path: Path) -> Schedule:
         If an operation of Portals is none that sends and receives can tell.
     """
     _check_size(path)
-    if _begins(path, MAGIC):
-        return binary_schedule(path)
-    parser = _Parser(path)
-    for where, text in _statements(path):
-        parser.take(where, text)
-    return parser.whole()
+    held = dict[int, list[Step]]()
+
+    def take(_: int, rank: int, graph: Graph) -> bool:
+        held[rank] = graph.steps()
+        return True
+
+    reader = (Binary if _begins(path, MAGIC) else _Text)(path, take, whole=True)
+    reader.read()
+    ranks = tuple(held.get(rank, []) for rank in range(reader.size))
+    messages = add_messages(ranks, reader.operations)
+    return Schedule(str(path), ranks, notes=(*reader.notes(), *messages))
 
 
 def _check_size(path: Path) -> None:
     if path.is_file() and path.stat().st_size > _MOST_BYTES:
-        raise FileError(f"{path} has {path.stat().st_size >> 20:,} MiB; a schedule that is not "
-                        "read rank by rank (in binary, or with operations of Portals) has up "
-                        f"to {_MOST_BYTES >> 20}")  # fmt: skip
+        raise FileError(f"{path} has {path.stat().st_size >> 20:,} MiB; a schedule with operations "
+                        "of Portals, whose ranks depend on each other, has up to "
+                        f"{_MOST_BYTES >> 20}")  # fmt: skip
 
 
 def _begins(path: Path, mark: bytes) -> bool:
@@ -118,29 +135,107 @@ def _statements(path: Path) -> Iterator[tuple[str, str]]:
             yield f"{name}:{number}", text
 
 
-class _Parser:
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.size = self.rank = 0
-        self.ranks: dict[int, list[Step]] = {}
-        self.operations: dict[int, dict[int, Operation]] = {}  #: of Portals, by rank and step
-        self.open: list[Step] | None = None
-        self.labels: dict[str, int] = {}
-        self.orders: list[tuple[str, str, bool, str]] = []
+class _Rank:
+    """The steps of the rank that is being read."""
 
-    def take(self, where: str, text: str) -> None:
-        """Read one line."""
+    def __init__(self) -> None:
+        self.kind, self.ended = array("b"), array("b")
+        self.size, self.peer, self.tag = array("q"), array("q"), array("q")
+        self.cpu, self.nic = array("i"), array("i")
+        self.later, self.earlier = array("i"), array("i")
+        self.labels = Labels()
+        self.orders: list[tuple[str, str, bool, str]] = []  #: of labels that come later
+        self.operations: dict[int, Operation] = {}
+
+    def add(self, kind: int, size: int, peer: int, tag: int, cpu: int, nic: int) -> None:
+        """Add a step."""
+        self.size.append(size)
+        self.peer.append(peer)
+        self.tag.append(tag)
+        self.cpu.append(cpu)
+        self.nic.append(nic)
+        self.kind.append(kind)
+
+    def require(self, later: str, earlier: str, where: str, *, ended: bool) -> None:
+        """Let a step require another."""
+        numbers = self.labels.number(later), self.labels.number(earlier)
+        if None in numbers:
+            self.orders.append((later, earlier, ended, where))
+            return
+        self._edge(*numbers, ended=ended)  # type: ignore[arg-type]
+
+    def graph(self) -> Graph:
+        """Return all of it.
+
+        Raises
+        ------
+        FileError
+            If a label is missing.
+        """
+        for later, earlier, ended, where in self.orders:
+            numbers = []
+            for label in (later, earlier):
+                number = self.labels.number(label)
+                if number is None:
+                    raise FileError(f"{where}: this rank has no label {label}")
+                numbers.append(number)
+            self._edge(*numbers, ended=ended)
+        columns = ("kind", "size", "peer", "tag", "cpu", "nic", "later", "earlier", "ended")
+        arrays = {name: getattr(self, name) for name in columns}
+        return Graph(**{
+            name: np.frombuffer(column, column.typecode) if column else np.empty(0, np.int32)
+            for name, column in arrays.items()
+        })  # fmt: skip
+
+    def _edge(self, later: int, earlier: int, *, ended: bool) -> None:
+        self.later.append(later)
+        self.earlier.append(earlier)
+        self.ended.append(ended)
+
+
+class _Text:
+    """A schedule as text, read rank by rank."""
+
+    def __init__(self, path: Path, each: Take, *, whole: bool = False) -> None:
+        self.path, self.each = path, each
+        self.whole = whole  #: ranks may depend on each other, so that all of them are wanted
+        self.size = self.rank = 0
+        self.ranks: dict[int, None] = {}
+        self.operations: dict[int, dict[int, Operation]] = {}  #: of Portals, by rank and step
+        self.open: _Rank | None = None
+        self.characters = 0  #: of the rank that is being read
+
+    def read(self) -> bool:
+        """Take all ranks; return whether that could be done without the others."""
+        for where, text in _statements(self.path):
+            if self.open is None:
+                self._outside(where, text)
+            elif text == "}":
+                if not self._close():
+                    return False
+            else:
+                self._inside(where, text)
+        return True
+
+    def _outside(self, where: str, text: str) -> None:
         if not self.size:
             self._size(where, text)
-        elif self.open is None:
-            self._rank(where, text)
-        elif text == "}":
-            self._close()
-        elif match := _OPERATION.fullmatch(text):
-            self._step(where, match.groupdict())
-        elif match := _ORDER.fullmatch(text):
+        else:
+            self._begin(where, text)
+
+    def _inside(self, where: str, text: str) -> None:
+        """Read a line of a rank."""
+        rank = self.open
+        assert rank is not None
+        self.characters += len(text)
+        if self.characters > _MOST_BYTES:
+            raise FileError(f"{where}: rank {self.rank} has more than {_MOST_BYTES >> 20} MiB of "
+                            "steps, and a rank is read whole")  # fmt: skip
+        if match := _ORDER.fullmatch(text):
             later, word, earlier = match.groups()
-            self.orders.append((later, earlier, word == "requires", where))
+            rank.require(later, earlier, where, ended=word == "requires")
+        elif match := _OPERATION.fullmatch(text):
+            self._step(where, rank, match.groups())
         elif labeled := parsed(text, where):
             self._operation(where, *labeled)
         else:
@@ -154,7 +249,7 @@ class _Parser:
                             f"{shorten(text)!r}")  # fmt: skip
         self.size = int(match[1])
 
-    def _rank(self, where: str, text: str) -> None:
+    def _begin(self, where: str, text: str) -> None:
         match = re.fullmatch(r"rank\s+(\d{1,9})\s*\{(\s*\})?", text)
         if not match:
             raise FileError(f"{where}: {shorten(text)!r} stands outside any rank")
@@ -162,62 +257,62 @@ class _Parser:
         if rank >= self.size or rank in self.ranks:
             reason = "comes twice" if rank in self.ranks else f"is not below {self.size}"
             raise FileError(f"{where}: rank {rank} {reason}")
-        self.rank, self.ranks[rank] = rank, []
-        self.open = None if match[2] else self.ranks[rank]
+        self.rank, self.ranks[rank] = rank, None
+        self.open, self.characters = None if match[2] else _Rank(), 0
 
-    def _step(self, where: str, fields: dict[str, str | None]) -> None:
-        assert self.open is not None
-        kind = fields["send"] or fields["recv"] or fields["calc"] or ""
-        size, peer = (
-            fields["out"] or fields["into"] or fields["work"],
-            fields["to"] or fields["source"],
-        )
-        step = Step(kind, int(size or 0))
-        if peer is not None:
-            step.peer = ANY if kind == "recv" and peer in ANYS else int(peer)
-            self._check_peer(where, step.peer)
-        tag = fields["tag"] or "0"
-        step.tag = ANY if kind == "recv" and tag in ANYS else int(tag)
-        step.cpu, step.nic = int(fields["cpu"] or 0), int(fields["nic"] or 0)
-        self._add(where, fields["label"], step)
+    def _step(self, where: str, rank: _Rank, fields: Sequence[str | None]) -> None:
+        label, out, to, into, source, work, tag_text, cpu, nic = fields
+        peer, tag = ANY, int(tag_text or 0)
+        if out is not None:
+            kind, size, peer = SEND, int(out), int(to or 0)
+        elif into is not None:
+            kind, size, peer = RECV, int(into), ANY if source in ANYS else int(source or 0)
+            tag = ANY if tag_text in ANYS else tag
+        else:
+            kind, size = CALC, int(work or 0)
+        self._check_peer(where, peer)
+        self._label(where, rank, label)
+        try:
+            rank.add(kind, size, peer, tag, int(cpu or 0), int(nic or 0))
+        except OverflowError:
+            raise FileError(f"{where}: a number of this {KINDS[kind]} is beyond what 64 bits (of "
+                            "cpu and nic 32) hold") from None  # fmt: skip
 
     def _operation(self, where: str, label: str | None, operation: Operation) -> None:
-        assert self.open is not None
+        rank = self.open
+        assert rank is not None
         self._check_peer(where, operation.peer)
         if operation.verb.endswith("put") and operation.peer == ANY:
             raise FileError(f"{where}: {operation.verb} names no rank")
-        self.operations.setdefault(self.rank, {})[len(self.open)] = operation
-        self._add(where, label, operation.step())
+        self._label(where, rank, label)
+        rank.operations[len(rank.kind)] = operation
+        step = operation.step()
+        rank.add(KINDS.index(step.kind), step.size, step.peer, step.tag, step.cpu, step.nic)
 
     def _check_peer(self, where: str, peer: int) -> None:
         if peer >= self.size or peer < ANY:
             raise FileError(f"{where}: there is no rank {peer}, only 0 to {self.size - 1}")
 
-    def _add(self, where: str, label: str | None, step: Step) -> None:
-        assert self.open is not None
-        if label in self.labels:
+    def _label(self, where: str, rank: _Rank, label: str | None) -> None:
+        if label is not None and not rank.labels.add(label, len(rank.kind)):
             raise FileError(f"{where}: label {label} comes twice")
-        if label is not None:
-            self.labels[label] = len(self.open)
-        self.open.append(step)
 
-    def _close(self) -> None:
-        assert self.open is not None
-        for later, earlier, ended, where in self.orders:
-            missing = next((label for label in (later, earlier) if label not in self.labels), None)
-            if missing is not None:
-                raise FileError(f"{where}: this rank has no label {missing}")
-            step = self.open[self.labels[later]]
-            (step.ended if ended else step.begun).append(self.labels[earlier])
-        self.open, self.labels, self.orders = None, {}, []
+    def _close(self) -> bool:
+        """Take a rank that has ended; return whether the next is wanted."""
+        rank = self.open
+        assert rank is not None
+        self.open = None
+        if rank.operations:
+            self.operations[self.rank] = rank.operations
+        if not self.whole and (rank.operations or self._is_short()):
+            return False
+        return self.each(self.size, self.rank, rank.graph())
 
-    def whole(self) -> Schedule:
-        """Return all that was read."""
-        notes = self.notes()
-        ranks = tuple(self.ranks.get(rank, []) for rank in range(self.size))
-        return Schedule(
-            str(self.path), ranks, notes=(*notes, *add_messages(ranks, self.operations))
-        )
+    def _is_short(self) -> bool:
+        """Return whether the file has too few bytes to name as many ranks as it says it has."""
+        if len(self.ranks) > 1 or not self.path.is_file():
+            return False
+        return self.size > _MOST_IDLE + self.path.stat().st_size // len("rank 0{}")
 
     def notes(self) -> tuple[str, ...]:
         """Return what is to be said of the ranks that were read, or refuse a part of a schedule."""
@@ -236,60 +331,16 @@ class _Parser:
         return (note,) if idle else ()
 
 
-class _Streamed(_Parser):
-    """A schedule that is read rank by rank, so that one rank's steps are held at a time."""
-
-    def __init__(self, path: Path, each: Callable[[int, int, list[Step]], bool]) -> None:
-        super().__init__(path)
-        self.each = each  #: takes how many ranks there are, a rank and its steps, if it can
-        self.asks_for_all = False  #: what a rank does depends on the others
-        self.begun = False  #: a rank has been taken
-        self.characters = 0  #: of the rank that is being read
-
-    def read(self) -> bool:
-        """Take all ranks; return whether that could be done without the others."""
-        for where, text in _statements(self.path):
-            self.take(where, text)
-            if self.asks_for_all:
-                return False
-        return True
-
-    def take(self, where: str, text: str) -> None:
-        """Read one line."""
-        self.characters += len(text)
-        if self.characters > _MOST_BYTES:
-            raise FileError(f"{where}: rank {self.rank} has more than {_MOST_BYTES >> 20} MiB of "
-                            "steps, and a rank is read whole")  # fmt: skip
-        super().take(where, text)
-
-    def _close(self) -> None:
-        super()._close()
-        self.characters = 0
-        self.asks_for_all = (
-            self._is_short()
-            or bool(self.operations)
-            or not self.each(self.size, self.rank, self.ranks[self.rank])
-        )
-        self.begun = True
-        self.ranks[self.rank] = []
-
-    def _is_short(self) -> bool:
-        """Return whether the file has too few bytes to name as many ranks as it says it has."""
-        if self.begun or not self.path.is_file():
-            return False
-        return self.size > _MOST_IDLE + self.path.stat().st_size // len("rank 0{}")
-
-
 class _Planned:
     """The plans of all ranks, by which receives from any source find their messages."""
 
     def __init__(self, where: str) -> None:
         self.where, self.ranks = where, list[Plan]()
 
-    def take(self, size: int, rank: int, steps: list[Step]) -> bool:
+    def take(self, size: int, rank: int, graph: Graph) -> bool:
         """Plan what a rank does."""
         self.ranks = self.ranks or Plans(size, self.where).ranks
-        plan_steps(self.ranks[rank], steps, self.where)
+        plan_steps(self.ranks[rank], graph.steps(), self.where)
         return True
 
 
@@ -301,13 +352,16 @@ class _Recorded:
         self.playing: Playing | None = None
         self.wild = False  #: a receive names no source or no tag
 
-    def take(self, size: int, rank: int, steps: list[Step]) -> bool:
+    def take(self, size: int, rank: int, graph: Graph) -> bool:
         """Record what a rank does; return whether its receives are known."""
-        self.wild = any(is_wild(step) for step in steps if step.kind == "recv")
+        self.wild = bool(graph.wild.any())
         if self.wild and not self.envelopes:
             return False
         self.playing = self.playing or Playing(size, self.where)
-        self.playing.play(rank, steps, self.envelopes[rank] if self.envelopes else ())
+        if self.wild or graph.has_streams:
+            self.playing.play(rank, graph.steps(), self.envelopes[rank] if self.envelopes else ())
+        else:
+            self.playing.play_graph(rank, graph)
         return True
 
     def trace(self, size: int, notes: tuple[str, ...]) -> Trace:

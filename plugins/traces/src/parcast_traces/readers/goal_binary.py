@@ -7,15 +7,16 @@ size, then the steps that depend on each. LogGOPSim2 has longer records, of two 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
+from mmap import ACCESS_READ, MADV_DONTNEED, mmap
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from parcast.errors import FileError
-from parcast_traces.readers.portals import Operation, add_messages
-from parcast_traces.readers.schedules import ANY, Schedule, Step
+from parcast_traces.readers.portals import Operation
+from parcast_traces.readers.schedules import ANY, CALC, KINDS, RECV, SEND, Graph
 
 #: What a file begins with: 4223, as 64 bits.
 MAGIC = b"\x7f\x10\0\0\0\0\0\0"
@@ -33,34 +34,39 @@ _HANDLED = [*_PORTALS, ("hh", "<u4"), ("ph", "<u4"), ("ch", "<u4"), ("mem", "<u4
 #: The records of LogGOPSim and of two versions of LogGOPSim2.
 _LAYOUTS = tuple(np.dtype(fields) for fields in (_STEP, _PORTALS, _HANDLED))
 _CALC = 3
-_KINDS = {1: "send", 2: "recv", _CALC: "calc"}
 _VERBS = {4: "put", 5: "get", 6: "append", 7: "test", 8: "tput", 9: "tget", 10: "tappend",
           11: "calcgem5"}  # fmt: skip
 _ONCE, _OVERFLOW = 1, 2
 _NONE = 0xFFFFFFFF
 
 
-def schedule(path: Path) -> Schedule:
-    """Return the schedule in a file.
-
-    Raises
-    ------
-    FileError
-        If it is cut off, or is none of ``txt2bin``.
-    UnsupportedError
-        If an operation of LogGOPSim2 is none that sends and receives can tell.
-    """
-    ranks, operations = _Ranks(path, path.read_bytes()).read()
-    notes = tuple(add_messages(ranks, operations))
-    return Schedule(str(path), tuple(ranks), notes=notes)
+#: Takes how many ranks there are, a rank and its operations; whether it wants the next.
+Take = Callable[[int, int, Graph], bool]
 
 
-class _Ranks:
-    def __init__(self, path: Path, data: bytes) -> None:
-        self.path, self.data = path, data
+class Binary:
+    """A schedule in binary, read rank by rank: its file is mapped, and let go of by and by."""
 
-    def read(self) -> tuple[list[list[Step]], dict[int, dict[int, Operation]]]:
-        """Return the steps of every rank, and the operations of Portals."""
+    def __init__(self, path: Path, each: Take, *, whole: bool = False) -> None:
+        self.path, self.each = path, each
+        self.whole = whole  #: ranks may depend on each other, so that all of them are wanted
+        self.size = 0
+        self.operations: dict[int, dict[int, Operation]] = {}  #: of Portals, by rank and step
+        with path.open("rb") as file:
+            self.data = mmap(file.fileno(), 0, access=ACCESS_READ)
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what is to be said of it: nothing."""
+        return ()
+
+    def read(self) -> bool:
+        """Take all ranks; return whether that could be done without the others.
+
+        Raises
+        ------
+        FileError
+            If it is cut off, or is none of ``txt2bin``.
+        """
         (head,) = self._records(_HEAD, 0, 1)
         size = int(head["ranks"])
         if not 0 < size <= _MOST_RANKS:
@@ -70,13 +76,15 @@ class _Ranks:
         if layout is None:
             raise FileError(f"{self.path}: the lengths of its ranks fit no version of txt2bin; is "
                             "it cut off?")  # fmt: skip
-        ranks, operations = list[list[Step]](), dict[int, dict[int, Operation]]()
-        for rank, (begin, end) in enumerate(spans):
-            steps, own = self._rank(layout, f"{self.path}: rank {rank}", (begin, end), size)
-            ranks.append(steps)
-            if own:
-                operations[rank] = own
-        return ranks, operations
+        self.size = size
+        for rank, span in enumerate(spans):
+            graph, operations = self._rank(layout, f"{self.path}: rank {rank}", span)
+            if operations:
+                self.operations[rank] = operations
+            if (operations and not self.whole) or not self.each(size, rank, graph):
+                return False
+            self.data.madvise(MADV_DONTNEED)
+        return True
 
     def _spans(self, size: int) -> list[tuple[int, int]]:
         """Return where each rank begins and ends: one behind the other."""
@@ -107,58 +115,79 @@ class _Ranks:
                 edges = sum(int(steps[name].sum(dtype=np.int64)) for name in ("later", "sooner"))
                 if at + 4 * edges != end or end > len(self.data):
                     return False
+                self.data.madvise(MADV_DONTNEED)
         except FileError:
             return False
         return True
 
     def _rank(
-        self, layout: np.dtype[Any], where: str, span: tuple[int, int], size: int
-    ) -> tuple[list[Step], dict[int, Operation]]:
+        self, layout: np.dtype[Any], where: str, span: tuple[int, int]
+    ) -> tuple[Graph, dict[int, Operation]]:
         """Return the steps of a rank, and which of them are operations of Portals."""
         records, at = self._parts(layout, span[0])
-        columns = {name: records[name].tolist() for name, _ in _STEP}
-        steps, operations = list[Step](), dict[int, Operation]()
-        plain = ("kind", "peer", "size", "tag", "cpu", "nic")
-        for kind, peer, amount, tag, cpu, nic in zip(*map(columns.get, plain), strict=True):
-            source, label = _any(peer), _any(tag)
-            number = len(steps)
-            if kind != _CALC and not (source < size if source != ANY else kind not in (1, 4, 8)):
-                raise FileError(f"{where}, step {number}: there is no rank {peer}, only 0 to "
-                                f"{size - 1}")  # fmt: skip
-            if kind in _KINDS:
-                source = ANY if kind == _CALC else source
-                steps.append(Step(_KINDS[kind], amount, source, label, cpu, nic))
-            elif kind in _VERBS and "options" in layout.names:  # type: ignore[operator]
-                operation = _operation(records[number], f"{where}, step {number}", source, label)
-                operations[number] = operation
-                steps.append(operation.step())
-            else:
-                raise FileError(f"{where}, step {number}: there is no operation {kind}")
-        edges = self._records(np.dtype("<u4"), at, (span[1] - at) // 4)
-        _require(steps, columns, edges, where)
-        return steps, operations
+        columns = {name: records[name].astype(np.int64) for name, kind in _STEP}
+        kind, peer, tag = columns["kind"], columns["peer"], columns["tag"]
+        self._check(where, layout, kind, peer)
+        peer[peer == _NONE], tag[tag == _NONE] = ANY, ANY
+        computes = kind == _CALC
+        peer[computes] = ANY
+        if (beyond := np.flatnonzero(columns["size"] < 0)).size:
+            raise FileError(f"{where}, step {beyond[0]}: its size is beyond 2**63")
+        operations = dict[int, Operation]()
+        numbers = np.choose(np.clip(kind, 0, 4), [CALC, SEND, RECV, CALC, CALC]).astype(np.int8)
+        for number in np.flatnonzero(kind > _CALC).tolist():
+            operation = _operation(records[number], f"{where}, step {number}", int(peer[number]),
+                                   int(tag[number]))  # fmt: skip
+            operations[number], step = operation, operation.step()
+            numbers[number] = KINDS.index(step.kind)
+            for name in ("size", "peer", "tag", "cpu", "nic"):
+                columns[name][number] = getattr(step, name)
+        edges = self._records(np.dtype("<u4"), at, (span[1] - at) // 4).astype(np.int64)
+        later, earlier, ended = _requirements(columns, edges, where)
+        plain = {name: columns[name] for name in ("size", "peer", "tag", "cpu", "nic")}
+        graph = Graph(kind=numbers, later=later, earlier=earlier, ended=ended, **plain)
+        return graph, operations
+
+    def _check(self, where: str, layout: np.dtype[Any], kind: Any, peer: Any) -> None:
+        """Refuse operations that there are not, and peers."""
+        most = max(_VERBS) if "options" in (layout.names or ()) else _CALC
+        wrong = (kind < 1) | (kind > most)
+        unnamed = (peer == _NONE) & np.isin(kind, (1, 4, 8))
+        beyond = (kind != _CALC) & (((peer != _NONE) & (peer >= self.size)) | unnamed)
+        bad = np.flatnonzero(wrong | beyond)
+        if len(bad) and beyond[bad[0]]:
+            raise FileError(f"{where}, step {bad[0]}: there is no rank {peer[bad[0]]}, only 0 to "
+                            f"{self.size - 1}")  # fmt: skip
+        if len(bad):
+            raise FileError(f"{where}, step {bad[0]}: there is no operation {kind[bad[0]]}")
 
 
-def _require(
-    steps: Sequence[Step], columns: Mapping[str, list[int]], edges: Any, where: str
-) -> None:
-    """Let steps require each other; ``edges`` are the steps that depend on each, in order."""
-    if len(edges) and int(edges.max()) >= len(steps):
+def _requirements(columns: Mapping[str, Any], edges: Any, where: str) -> tuple[Any, Any, Any]:
+    """Return what requires what; ``edges`` are the steps that depend on each, in order."""
+    steps = len(columns["kind"])
+    if len(edges) and int(edges.max()) >= steps:
         raise FileError(f"{where}: step {edges.max()} depends on another, and there are "
-                        f"{len(steps):,} steps")  # fmt: skip
-    later = edges.tolist()
-    for count, at, name in (("later", "later_at", "ended"), ("sooner", "sooner_at", "begun")):
-        for number, (many, first) in enumerate(zip(columns[count], columns[at], strict=True)):
-            for follower in later[first : first + many] if many else ():
-                getattr(steps[follower], name).append(number)
-    for number, (step, needs) in enumerate(zip(steps, columns["needs"], strict=True)):
-        if len(step.ended) + len(step.begun) != needs:
-            raise FileError(f"{where}, step {number}: it says that it depends on {needs}, and is "
-                            f"named by {len(step.ended) + len(step.begun)}")  # fmt: skip
-
-
-def _any(value: int) -> int:
-    return ANY if value == _NONE else value
+                        f"{steps:,} steps")  # fmt: skip
+    later, earlier = [], []
+    for name in ("later", "sooner"):
+        count, first = columns[name], columns[f"{name}_at"]
+        beyond = np.flatnonzero((count > 0) & (first + count > len(edges)))
+        if len(beyond):
+            raise FileError(f"{where}, step {beyond[0]}: it names steps that depend on it beyond "
+                            f"the {len(edges):,} that there are")  # fmt: skip
+        begins = np.cumsum(count) - count
+        places = np.repeat(first - begins, count) + np.arange(count.sum())
+        later.append(edges[places])
+        earlier.append(np.repeat(np.arange(steps), count))
+    ended = np.repeat([True, False], [len(part) for part in later])
+    dependent, required = np.concatenate(later), np.concatenate(earlier)
+    named = np.bincount(dependent, minlength=steps)
+    if (wrong := np.flatnonzero(named != columns["needs"])).size:
+        number = int(wrong[0])
+        raise FileError(f"{where}, step {number}: it says that it depends on "
+                        f"{columns['needs'][number]}, and is named by "
+                        f"{named[number]}")  # fmt: skip
+    return dependent, required, ended
 
 
 def _operation(record: Any, where: str, peer: int, tag: int) -> Operation:

@@ -7,8 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from parcast.errors import UnsupportedError
+from parcast_traces.readers.ordering import order_of, record_order
 from parcast_traces.readers.plans import Plan, Plans
-from parcast_traces.readers.schedules import ANY, Schedule, Step
+from parcast_traces.readers.schedules import ANY, Graph, Schedule, Step
 from parcast_traces.readers.wildcards import Envelope, Envelopes, messages_of
 from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.rank_recorder import RankRecorder
@@ -53,6 +54,20 @@ class Playing:
         (_Streams if streams else _Order)(recorder, steps, self.where, iter(envelopes)).play()
         del self.left[rank]
 
+    def play_graph(self, rank: int, graph: Graph) -> None:
+        """Record the operations of a rank with one stream, whose receives all name their sources.
+
+        Raises
+        ------
+        UnsupportedError
+            If steps require each other in a cycle.
+        """
+        order = order_of(graph)
+        if order is None:
+            raise _cycle(self.where, rank)
+        record_order(self.recording.ranks[rank], graph, order)
+        del self.left[rank]
+
     def trace(self, notes: Iterable[str]) -> Trace:
         """Return the trace, in which ranks that are left do nothing."""
         for rank in list(self.left):
@@ -61,6 +76,12 @@ class Playing:
         if self.several:
             notes.append("streams of a rank compute at the same time; none computes while it waits")
         return self.recording.trace(timed=False, tick=1e-9, notes=tuple(notes))
+
+
+def _cycle(where: str, rank: int) -> UnsupportedError:
+    return UnsupportedError(
+        f"{where}: rank {rank} has steps that require each other in a cycle, so none can begin"
+    )
 
 
 def _are_several(steps: Sequence[Step]) -> bool:
@@ -137,17 +158,11 @@ class _Order:
         needs = self.open.intersection(self.steps[number].ended)
         heapq.heappush(self.waiting if needs else self.free, number)
 
-    def _cycle(self) -> UnsupportedError:
-        return UnsupportedError(
-            f"{self.where}: rank {self.recorder.rank} has steps that require each other in a "
-            "cycle, so none can begin"
-        )
-
     def _next(self) -> int:
         if self.free:
             return heapq.heappop(self.free)
         if not self.waiting:
-            raise self._cycle()
+            raise _cycle(self.where, self.recorder.rank)
         number = heapq.heappop(self.waiting)
         if needs := self.open.intersection(self.steps[number].ended):
             self._wait(sorted(needs))
@@ -228,7 +243,7 @@ class _Streams(_Order):
             while self.running and self.running[0][0] == until:  # all before what they allow
                 self._end(*heapq.heappop(self.running))
         if begun < len(self.steps):
-            raise self._cycle()
+            raise _cycle(self.where, self.recorder.rank)
         if self.open:
             self._wait(sorted(self.open))
         self.recorder.local("finalize", self.clock, self.clock)

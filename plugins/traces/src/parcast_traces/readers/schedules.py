@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import attrs
 
 #: A source or a tag that says any.
 ANY = -1
+
+#: What a step of a `Graph` is, by number.
+KINDS = ("send", "recv", "calc")
+SEND, RECV, CALC = range(3)
 
 
 @attrs.define(slots=True)
@@ -24,6 +29,42 @@ class Step:
     group: str = ""  #: of a collective; of all ranks if it has no name
     ended: list[int] = attrs.field(factory=list)  #: steps that must have ended before
     begun: list[int] = attrs.field(factory=list)  #: steps that must have begun before
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Graph:
+    """The operations of a rank as columns of whole numbers, for as many as memory has room for."""
+
+    kind: Any  #: of each step, a position in `KINDS`
+    size: Any  #: bytes, or ns
+    peer: Any
+    tag: Any
+    cpu: Any
+    nic: Any
+    later: Any  #: of each requirement, the step that requires
+    earlier: Any  #: the one that is required
+    ended: Any  #: whether that must have ended, not only begun
+
+    @property
+    def wild(self) -> Any:
+        """Of each step, whether it receives from any source or of any tag."""
+        return (self.kind == RECV) & ((self.peer == ANY) | (self.tag == ANY))
+
+    @property
+    def has_streams(self) -> bool:
+        """Whether more than one stream computes."""
+        streams = self.cpu[(self.kind == CALC) & (self.size > 0)]
+        return len(streams) > 0 and bool((streams != streams[0]).any())
+
+    def steps(self) -> list[Step]:
+        """Return the operations one by one."""
+        columns = (self.size, self.peer, self.tag, self.cpu, self.nic)
+        rows = zip(self.kind.tolist(), *(column.tolist() for column in columns), strict=True)
+        steps = [Step(KINDS[kind], *fields) for kind, *fields in rows]
+        edges = (self.later.tolist(), self.earlier.tolist(), self.ended.tolist())
+        for later, earlier, ended in zip(*edges, strict=True):
+            (steps[later].ended if ended else steps[later].begun).append(earlier)
+        return steps
 
 
 @attrs.frozen

@@ -22,7 +22,7 @@ from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.recording import Recording
 
 #: The first word of each line, if it is a rank; a receive with a number below 0.
-_RANK = re.compile(rb"^[ \t]*(\d{1,9})[ \t]", re.MULTILINE)
+_RANK = re.compile(rb"^[ \t]*(\d{1,9})(?=\s|\Z)", re.MULTILINE)
 _WILD = re.compile(rb"recv[^\n]*-", re.IGNORECASE)
 _MOST_RANKS = 1 << 20
 #: Lines that are kept as they were read, for when they come again.

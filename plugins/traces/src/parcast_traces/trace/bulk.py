@@ -44,6 +44,15 @@ class Bulk:
     by: Ints
 
 
+@attrs.frozen(eq=False)
+class Slots:
+    """The slots of requests, where who records events has chosen them."""
+
+    opened: Ints  #: of a message its slot, of a wait how many requests it completes
+    waits: Any  #: whether each event is a wait
+    completed: Ints  #: what waits complete, in order
+
+
 def record(recorder: RankRecorder, bulk: Bulk) -> None:
     """Record events after those that the rank has.
 
@@ -52,17 +61,37 @@ def record(recorder: RankRecorder, bulk: Bulk) -> None:
     TraceError
         If one cannot have happened.
     """
-    kinds = np.array(KINDS)[bulk.call]
-    together = kinds >= ALL
     _check_times(recorder, bulk)
-    out = _channels(recorder, bulk, bulk.to, bulk.tag, ~together & (bulk.to != NONE), sends=True)
-    into = _channels(recorder, bulk, bulk.source, bulk.source_tag, bulk.source != NONE, sends=False)
     count, slots, firsts, counts = _requests(recorder, bulk)
-    waits, first = kinds == WAIT, np.zeros(len(kinds), np.int64)
-    before = recorder.completed
-    first[waits], count[waits] = (before + firsts)[waits], counts[waits]
+    waits, first = np.array(KINDS)[bulk.call] == WAIT, np.zeros(len(bulk.call), np.int64)
+    first[waits], count[waits] = (recorder.completed + firsts)[waits], counts[waits]
     freed = bulk.call == _REQUEST_FREE
     count[freed] = slots[firsts[freed]] + 1
+    _add(recorder, bulk, first, count, slots)
+
+
+def record_with(recorder: RankRecorder, bulk: Bulk, slots: Slots) -> None:
+    """Record events of messages and waits as `record` does, by slots in place of requests.
+
+    Raises
+    ------
+    TraceError
+        If one cannot have happened.
+    """
+    _check_times(recorder, bulk)
+    counts = np.where(slots.waits, slots.opened, 0).astype(np.int64)
+    first = np.where(slots.waits, recorder.completed + np.cumsum(counts) - counts, 0)
+    opened = slots.opened[~slots.waits]
+    recorder.slots_used = max(recorder.slots_used, 1 + int(opened.max(initial=NONE)))
+    _add(recorder, bulk, first, slots.opened, slots.completed)
+
+
+def _add(recorder: RankRecorder, bulk: Bulk, first: Ints, count: Any, slots: Any) -> None:
+    """Add the rows of events, of which requests have their slots."""
+    kinds = np.array(KINDS)[bulk.call]
+    together = kinds >= ALL
+    out = _channels(recorder, bulk, bulk.to, bulk.tag, ~together & (bulk.to != NONE), sends=True)
+    into = _channels(recorder, bulk, bulk.source, bulk.source_tag, bulk.source != NONE, sends=False)
     _join(recorder, bulk, together, (out, into, first))
     events = np.empty(len(kinds), EVENT)
     whole, times = events["whole"], events["times"]
@@ -74,7 +103,7 @@ def record(recorder: RankRecorder, bulk: Bulk) -> None:
     recorder.slots.frombytes(slots.astype(np.int32).tobytes())
     recorder.completed += len(slots)
     if len(kinds):
-        kept = np.flatnonzero(~freed)
+        kept = np.flatnonzero(bulk.call != _REQUEST_FREE)
         last = int(bulk.call[kept[-1]]) if len(kept) else _REQUEST_FREE
         recorder.added(len(kinds), int(bulk.call[0]), last)
 

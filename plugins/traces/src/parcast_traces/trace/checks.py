@@ -18,6 +18,7 @@ from parcast_traces.trace.columns import (
     NAME,
     NONE,
     OUT,
+    PART,
     ROOM,
     START,
     Ints,
@@ -37,7 +38,7 @@ def check(trace: Trace) -> None:
     if trace.timed:
         for part in trace.parts():
             _times(trace, max(part.start - 1, 0), part.stop)
-    if trace.mapped is None:
+    if trace.count <= PART:
         _collectives(trace, np.arange(trace.count))
         _messages(trace, np.arange(trace.count))
         return

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from parcast_traces.trace.calls import NAMES
 
-#: Events of a mapped file that are looked at together.
-_PART = 1 << 20
+#: Events that are looked at together.
+PART = 1 << 20
 
 #: Where an event has no channel, communicator, root or slot.
 NONE = -1
@@ -95,10 +95,9 @@ class Trace:
             self.mapped.madvise(MADV_DONTNEED)
 
     def parts(self) -> Iterator[slice]:
-        """Yield stretches of events that memory has room for: one of all, if they are in it."""
-        step = max(self.count, 1) if self.mapped is None else _PART
-        for low in range(0, self.count, step):
-            yield slice(low, min(low + step, self.count))
+        """Yield stretches of events, so that what is made of one has room in memory."""
+        for low in range(0, self.count, PART):
+            yield slice(low, min(low + PART, self.count))
             self.release()
 
     @property

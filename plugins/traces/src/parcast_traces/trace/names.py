@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
 from parcast.errors import FileError
 from parcast_traces.errors import TraceError
-from parcast_traces.trace.columns import Channels
+from parcast_traces.trace.columns import NONE, Channels
 
 
 class Names:
@@ -22,7 +23,8 @@ class Names:
         self.wild = 0  #: receives that named no source or no tag
         self._numbers: dict[Hashable, int] = {}
         self._positions: list[dict[int, int]] = []
-        self._channels: dict[tuple[int, int, int, int], int] = {}
+        self._channels: dict[tuple[int, int, int], _Tags] = {}
+        self._ends = tuple(array("q") for _ in range(4))  #: of channels, as `Channels` has them
         self._sites: dict[tuple[str, str], int] = {}
         self.communicator(0, range(size))
 
@@ -47,8 +49,27 @@ class Names:
         self._positions.append(positions)
 
     def channel(self, source: int, target: int, tag: int, comm: int) -> int:
-        """Return the number of a channel."""
-        return self._channels.setdefault((source, target, tag, comm), len(self._channels))
+        """Return the number of a channel.
+
+        Raises
+        ------
+        FileError
+            If the tag is beyond 64 bits.
+        """
+        tags = self._channels.get((source, target, comm))
+        if tags is None:
+            tags = self._channels[source, target, comm] = _Tags()
+        number = tags.number(tag)
+        if number == NONE:
+            number = len(self._ends[0])
+            try:
+                for column, value in zip(self._ends, (source, target, tag, comm), strict=True):
+                    column.append(value)
+            except OverflowError:
+                sentence = f"{self.where}: a message has a tag or a communicator beyond 64 bits"
+                raise FileError(sentence) from None
+            tags.add(tag, number)
+        return number
 
     def site(self, name: str, region: str = "") -> int:
         """Return the number of a call site, and of the region that it is in."""
@@ -91,15 +112,30 @@ class Names:
 
     def channels(self) -> Channels:
         """Return all channels as columns."""
-        try:
-            table = np.array(list(self._channels) or np.empty((0, 4)), np.int64).T
-        except OverflowError:
-            sentence = f"{self.where}: a message has a tag or a communicator beyond 64 bits"
-            raise FileError(sentence) from None
-        source, target, tag, comm = table
+        source, target, tag, comm = (np.array(column, np.int64) for column in self._ends)
         narrow = (column.astype(np.int32) for column in (source, target, comm))
         return Channels(**dict(zip(("source", "target", "communicator"), narrow, strict=True)),
                         tag=tag)  # fmt: skip
+
+
+class _Tags:
+    """The channels of two ranks by their tags; tags that count up from 0 take 4 bytes each."""
+
+    def __init__(self) -> None:
+        self.counting, self.others = array("i"), dict[int, int]()
+
+    def number(self, tag: int) -> int:
+        """Return the number of a channel, `NONE` if there is none."""
+        if 0 <= tag < len(self.counting):
+            return self.counting[tag]
+        return self.others.get(tag, NONE)
+
+    def add(self, tag: int, number: int) -> None:
+        """Add a channel."""
+        if tag == len(self.counting):
+            self.counting.append(number)
+        else:
+            self.others[tag] = number
 
 
 def _names(members: Sequence[int]) -> str:

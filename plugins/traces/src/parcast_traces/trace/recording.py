@@ -111,6 +111,8 @@ class Recording:
         for rank, low, high in zip(self.ranks, offsets[:-1], offsets[1:], strict=True):
             events = np.frombuffer(rank.rows, EVENT)
             whole[low:high], times[low:high] = events["whole"], events["times"]
+            del events  # or the rows would be held, twice as many as there are
+            rank.rows = bytearray()
         waits = whole[:, KIND] == WAIT
         whole[waits, FIRST] += np.repeat(shifts[:-1], counts)[waits].astype(np.int32)
         slots = np.concatenate([np.empty(0, np.int32), *(rank.slots for rank in self.ranks)])
