@@ -1,16 +1,19 @@
 """Paraver: the file that Extrae made of ``files/calls.c``, and changes of it and of small ones."""
 
+import random
 import re
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from parcast.errors import FileError, UnsupportedError
+from parcast.errors import FileError, ParcastError, UnsupportedError
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
 from parcast_traces.errors import TraceError
 from parcast_traces.readers import read_trace
+from parcast_traces.readers.paraver import matching
 from parcast_traces.trace.columns import BYTES, END, FIRST, START
 
 from .test_mpi_formats import CALLS, FILES, messages
@@ -68,7 +71,7 @@ def test_a_receive_that_does_not_block_is_waited_for_where_it_came(tmp_path):
         tmp_path, call(0, 10, 20, ISEND), call(0, 30, 40, WAIT), call(1, 5, 7, IRECV),
         call(1, 8, 60, WAIT), message(10, 7, 60), call(1, 61, 62, 62),
     ))  # the first call begins at 5  # fmt: skip
-    assert names(trace) == ["isend", "call", "request_free", "irecv", "wait", "iprobe"]
+    assert names(trace) == ["isend", "request_free", "call", "irecv", "wait", "iprobe"]
     assert trace.events.times[3:5, [START, END]].tolist() == [[0, 2], [3, 55]]
     later = propagate(trace, Perturbation.of(latency=7), Recorded(), "upper")
     assert later.final[:, 0].tolist() == [0, 7]
@@ -129,7 +132,9 @@ def test_what_is_wrong_or_not_told_is_one_sentence(tmp_path, records, error, sai
     assert "\n" not in str(caught.value)
 
 
-def test_messages_of_two_communicators_are_refused_where_they_cross(tmp_path):
+@pytest.mark.parametrize("window", [1, 100])
+def test_messages_of_two_communicators_are_refused_where_they_cross(tmp_path, monkeypatch, window):
+    monkeypatch.setattr(matching, "_WINDOW", window)
     path = prv(
         tmp_path, call(0, 0, 5, SEND), call(0, 6, 9, SEND), call(1, 0, 5, RECV),
         call(1, 6, 9, RECV), message(0, 6, 9), message(6, 0, 5),
@@ -214,3 +219,47 @@ def test_a_file_that_is_cut_off_is_told(tmp_path):
         path.write_text(text[: int(len(text) * share)])
         with pytest.raises((FileError, TraceError, UnsupportedError)):
             read_trace(path)
+
+
+def random_messages(seed):
+    """Return records of two ranks whose calls touch, and whose receives are waited for later."""
+    rng, at, records, posted = random.Random(seed), 0, [], []
+    for number in range(rng.randint(5, 40)):
+        long = rng.choice([0, 0, 1, 4])
+        if rng.random() < 0.6:
+            records += [call(1, at, at + long, 4), call(0, at, at + long, rng.choice([1, 3]))]
+            posted.append((at, at + long, number % 3))
+        elif posted:
+            (began, ended, tag), *posted = posted
+            records += [call(1, at, at + long, 5), message(began, ended, at, tag=tag)]
+        at += long + rng.choice([0, 0, 0, 3])
+    for began, ended, tag in posted:
+        records += [call(1, at, at, 5), message(began, ended, at, tag=tag)]
+        at += 1
+    return records
+
+
+def outcome(path):
+    """Return the events of a trace, or why it is refused."""
+    try:
+        events = read_trace(path).events
+    except ParcastError as error:
+        return [str(error)]
+    return [events.offsets, events.whole, events.times, events.slots]
+
+
+@pytest.mark.parametrize("window", [1, 2, 5])
+def test_calls_in_windows_have_the_messages_of_all_together(tmp_path, monkeypatch, window):
+    for seed in range(30):
+        path = prv(tmp_path, *random_messages(seed))
+        together = outcome(path)
+        with monkeypatch.context() as changed:
+            changed.setattr(matching, "_WINDOW", window)
+            parts = outcome(path)
+        assert all(map(np.array_equal, parts, together)), seed
+
+
+def test_a_message_of_a_rank_without_calls_is_refused(tmp_path):
+    path = prv(tmp_path, call(0, 0, 5, 1), message(0, 0, 5))
+    with pytest.raises(TraceError, match="no call of rank 1 posts a message at 0"):
+        read_trace(path)

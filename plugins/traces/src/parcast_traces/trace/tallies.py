@@ -35,7 +35,10 @@ _MIX = tuple(np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111E
 
 
 class Tally:
-    """How many values each of some sequences has, and a sum that their order decides."""
+    """How many values each of some sequences has, and a sum that their order decides.
+
+    Sequences beyond those that it begins with are added as they come.
+    """
 
     def __init__(self, sequences: int) -> None:
         self.counts = np.zeros(sequences, np.int64)
@@ -45,6 +48,10 @@ class Tally:
         """Add values, each of 64 bits, to the ends of their sequences."""
         if not len(sequences):
             return
+        beyond = int(sequences.max()) + 1 - len(self.counts)
+        if beyond > 0:
+            self.counts = np.append(self.counts, np.zeros(beyond + len(self.counts), np.int64))
+            self.sums = np.append(self.sums, np.zeros(beyond + len(self.sums), np.uint64))
         order = np.argsort(sequences, kind="stable")
         grouped = sequences[order]
         begins = np.flatnonzero(np.diff(grouped, prepend=-1))

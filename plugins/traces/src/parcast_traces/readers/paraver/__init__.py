@@ -13,7 +13,7 @@ around it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from parcast.errors import UnsupportedError
@@ -42,29 +42,29 @@ def read(path: Path) -> Trace:
     """
     records = read_records(path)
     notes = list(_notes(records))
-    matching = Matching(records)
     recording = Recording(records.size, str(path))
+    matching = Matching(records, recording.names)
     names = _names(records)
     for number, members in records.members.items():
         recording.communicator(names[number], members)
     length = max(0, records.length - records.origin)
     freed, alone, after = 0, 0, 0
     for recorder in recording.ranks:
-        calls = _shifted(matching.attached(recorder.rank), records.origin)
-        writer = _Writer(records, recorder, names)
-        for call in calls:
-            writer.write(call)
-        if calls:
-            freed += writer.give_up(calls[-1].end)
-            after += max(0, length - calls[-1].end)
-        else:
+        writer, end = _Writer(records, recorder, names), None
+        for calls in matching.attached(recorder.rank):
+            for call in _shifted(calls, records.origin):
+                writer.write(call)
+                end = call.end
+        if end is None:
             recorder.compute(0.0, float(length))
-        alone += writer.alone
+        else:
+            after += max(0, length - end)
+        alone, freed = alone + writer.alone, freed + writer.freed
     matching.check_order()
     notes += unread(after * records.tick)
     if freed:
-        notes.append(f"which wait completes a send is not recorded: {freed} sends are freed when "
-                     "their rank ends, and waits take as long for them as recorded")  # fmt: skip
+        notes.append(f"which wait completes a send is not recorded: {freed} sends are freed as "
+                     "they begin, and waits take as long for them as recorded")  # fmt: skip
     if alone:
         notes.append(
             f"{alone} sends and receives have no communication in the file: they count as "
@@ -100,7 +100,7 @@ def _notes(records: Records) -> Iterator[str]:
         yield f"{len(making[0])} calls that make communicators count as calls of all ranks"
 
 
-def _shifted(calls: list[Call], origin: int) -> list[Call]:
+def _shifted(calls: Sequence[Call], origin: int) -> Sequence[Call]:
     """Let time begin with the first call, as a file's begins before MPI does."""
     for call in calls:
         call.start, call.end = call.start - origin, call.end - origin
@@ -115,7 +115,7 @@ class _Writer:
     ) -> None:
         self.records, self.recorder, self.names = records, recorder, names
         self.collectives = Counter[int]()  #: of each communicator
-        self.open: list[int] = []  #: sends of which nothing says when they complete
+        self.freed = 0  #: sends of which nothing says when they complete
         self.alone = 0  #: sends and receives that the file has no communication for
 
     def write(self, call: Call) -> None:
@@ -127,12 +127,6 @@ class _Writer:
             self._exchange(call)
         else:
             self._parts(call)
-
-    def give_up(self, end: int) -> int:
-        """Record that sends are done with at a rank's end; return how many."""
-        for number in self.open:
-            self.recorder.free(end, end, number)
-        return len(self.open)
 
     def _together(self, call: Call) -> None:
         if call.comm is not None and call.comm not in self.records.members:
@@ -169,10 +163,11 @@ class _Writer:
         name = call.name if call.name in ISENDS else "isend"
         if blocks:
             name = "send" if call.name == "sendrecv" else call.name
-        if not blocks:
-            self.open.append(message.number)
         self.recorder.send(name, call.start, end, message.peer, message.size, message.tag,
                            request=None if blocks else message.number)  # fmt: skip
+        if not blocks:
+            self.recorder.free(end, end, message.number)
+            self.freed += 1
 
     def _receive(self, call: Call, message: Message, end: int) -> None:
         blocks = call.name in c.BLOCKING

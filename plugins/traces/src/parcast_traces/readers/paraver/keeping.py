@@ -1,4 +1,4 @@
-"""Calls and communications of all ranks, kept until they are wanted, which is a rank at a time."""
+"""Calls and communications of all ranks, kept until a rank's are wanted, some at a time."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import struct
 from array import array
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -28,8 +29,7 @@ _TRANSFERS = np.dtype([
 _NO_COMMUNICATOR = -1
 
 
-@attrs.frozen
-class Transfer:
+class Transfer(NamedTuple):
     """One side of a communication: who sent when, or who began to receive when and had it when."""
 
     number: int
@@ -82,25 +82,54 @@ class Kept:
 
     def add_transfer(self, source: int, target: int, sent: Transfer, received: Transfer) -> None:
         """Keep both sides of a communication."""
-        self._transfers.add(source, _TRANSFER.pack(*attrs.astuple(sent)))
-        self._transfers.add(target, _TRANSFER.pack(*attrs.astuple(received)))
+        self._transfers.add(source, self.packed(sent))
+        self._transfers.add(target, self.packed(received))
         self.messages += 1
 
-    def calls(self, rank: int) -> list[Call]:
-        """Return the calls of a rank."""
+    def calls(self, rank: int, most: int) -> Iterator[Any]:
+        """Yield the records of a rank's calls, so many at a time but for the last."""
+        held = np.empty(0, _CALLS)
+        for part in self._calls.parts(rank):
+            held = np.concatenate([held, part]) if len(held) else part
+            whole = len(held) - len(held) % most
+            yield from (held[low : low + most] for low in range(0, whole, most))
+            held = held[whole:]
+        if len(held):
+            yield held
+
+    def as_calls(self, rows: Any) -> list[Call]:
+        """Return calls of their records."""
         texts = list(self._texts)
         return [
             Call(texts[name], start, line, end,
                  None if comm == _NO_COMMUNICATOR else comm, size, is_root, texts[region],
                  texts[at])
-            for name, region, at, is_root, start, end, line, comm, size in self._calls.of(
-                rank
-            ).tolist()
+            for name, region, at, is_root, start, end, line, comm, size in rows.tolist()
         ]  # fmt: skip
 
-    def transfers(self, rank: int) -> Iterator[Transfer]:
-        """Yield the sides of communications that a rank has, in the order of the file."""
-        for number, line, at, got, peer, size, tag, sends in self._transfers.of(rank).tolist():
+    def transfers_by_time(self, rank: int, starts: Any) -> ByRank:
+        """Return a rank's sides of communications, in the order of the file, by their window.
+
+        It is the last that begins (``starts``) as they are sent, or the receive is posted.
+        """
+        windows = ByRank(max(len(starts), 1), _TRANSFERS)
+        for part in self._transfers.parts(rank):
+            window = np.maximum(np.searchsorted(starts, part["at"], side="right") - 1, 0)
+            for number in np.unique(window).tolist():
+                windows.add(number, part[window == number].tobytes())
+        return windows
+
+    def completions(self, windows: int) -> ByRank:
+        """Return an empty place for receives that wait for a later window."""
+        return ByRank(max(windows, 1), _TRANSFERS)
+
+    def packed(self, transfer: Transfer) -> bytes:
+        """Return the record of a side of a communication."""
+        return _TRANSFER.pack(*transfer)
+
+    def as_transfers(self, rows: Any) -> Iterator[Transfer]:
+        """Yield sides of communications of their records."""
+        for number, line, at, got, peer, size, tag, sends in rows.tolist():
             yield Transfer(number, line, at, got, peer, size, tag, sends == 1)
 
     def root(self, comm: int, number: int) -> int | None:

@@ -145,11 +145,13 @@ class Records:
         if len(parts) < 8 or len(parts) % 2:
             raise self.wrong(line, "an event has a time, and a type and a value or more of them; "
                              "is the file cut off?")  # fmt: skip
+        rank = time = -1
         for at in range(6, len(parts), 2):
             kind = _READ_TYPES.get(parts[at])
             if kind is None:
                 continue
-            rank, time = self._rank(line, parts[1:5]), self._whole(line, parts[5])
+            if rank < 0:
+                rank, time = self._rank(line, parts[1:5]), self._whole(line, parts[5])
             value = self._whole(line, parts[at + 1])
             if kind in _CODE:
                 self._code(rank, self._whole(line, parts[4]), kind, value)
