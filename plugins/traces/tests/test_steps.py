@@ -137,3 +137,24 @@ def test_steps_are_those_of_the_device_where_the_host_runs_ahead(
     assert workload.repetitions.seconds == pytest.approx([length / 1e6 for length in lengths])
     (row,) = Registry().compare(workload, "laptop", solvers=["petri"]).rows
     assert row.time == pytest.approx(sum(lengths) / len(lengths) / 1e6)
+
+
+@pytest.mark.parametrize(("host", "filling"), [(10, 40), (200, 0)])
+def test_what_fills_the_queue_of_an_idle_device_is_no_part_of_a_step(tmp_path, host, filling):
+    """The host takes 40 us to launch the 100 us of a step; it is ahead, or sets the pace."""
+    events, device = [], 0
+    for number in range(4):
+        begin = 1000 + number * host
+        device = max(device, begin + 40)
+        events += [
+            event("user_annotation", f"ProfilerStep#{number}", begin, host, tid=1),
+            event("cuda_runtime", "cudaLaunchKernel", begin + 1, 1, tid=1, correlation=number),
+            event("kernel", "gemm", device, 100, correlation=number),
+        ]
+        device += 100
+    workload = Registry().workload(profile(tmp_path / "a.json", events))
+    assert workload.repetitions.seconds == pytest.approx([max(host, 100) / 1e6] * 4)
+    (row,) = Registry().compare(workload, "laptop", solvers=["petri"]).rows
+    notes = " ".join(str(workload.data["notes"]).split())
+    assert (f"devices are idle as the first step begins: {filling} us" in notes) == bool(filling)
+    assert (f"{filling} us until they have work" in str(row.notes)) == bool(filling)

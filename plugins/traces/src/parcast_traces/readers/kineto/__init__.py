@@ -16,7 +16,7 @@ if it says them beyond doubt.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from parcast.quantities import format_seconds
 from parcast_traces.errors import MissingRanksError, TraceError
 from parcast_traces.readers.kineto.calls import Call, Calls
 from parcast_traces.readers.kineto.facts import facts_of
@@ -111,7 +112,20 @@ def _with_steps(
         return _without_steps(trace, str(error))
     slowest = max(stretches.values(), key=lambda timeline: timeline.last - timeline.first)
     assert slowest.steps is not None
-    return attrs.evolve(trace, steps=Steps(of_steps, np.diff(slowest.steps.finished) / 1e9))
+    notes = tuple(_left_out(slowest.steps.filling / 1e9))
+    steps = attrs.evolve(of_steps, notes=(*of_steps.notes, *notes))
+    return attrs.evolve(
+        trace,
+        notes=(*trace.notes, *notes),
+        steps=Steps(steps, np.diff(slowest.steps.finished) / 1e9),
+    )
+
+
+def _left_out(seconds: float) -> Iterator[str]:
+    """Yield the note on what the first step waits for devices that had nothing to do before."""
+    if seconds > 0:
+        yield (f"devices are idle as the first step begins: {format_seconds(seconds)} until they "
+               "have work, which later steps hide behind others, are left out")  # fmt: skip
 
 
 def _without_steps(trace: Trace, reason: str) -> Trace:

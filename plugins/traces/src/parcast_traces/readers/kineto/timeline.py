@@ -24,6 +24,9 @@ class StepTimes:
 
     host: Ints
     finished: Ints  #: when all is done, on devices too, that the host had launched by then
+    filling: int = 0
+    """By how much the first is later: devices had nothing to do before it, and steps after it hide
+    what the host takes to launch behind the work of the step before."""
 
 
 @attrs.frozen(eq=False)
@@ -54,7 +57,7 @@ class Timeline:
             regions=[self.regions[number] for number in inside],
             computed=self.computed[inside],
             alone=[self.alone[number] for number in inside],
-            steps=StepTimes(self.steps.host, finished),
+            steps=attrs.evolve(self.steps, finished=finished),
         )
 
     def record(
@@ -135,15 +138,39 @@ def _steps(profile: Profile, calls: Sequence[Call]) -> StepTimes | None:
     if not spans or (starts[1:] < ends[:-1]).any():
         return None
     host = np.append(starts, ends[-1])
-    launches, finished = _launches(profile, calls)
+    launches, begun, finished = _launches(profile, calls)
     before = np.searchsorted(host, launches, side="right")  # the first boundary after it
-    reached = np.append(host, _NEVER)
+    reached, first = np.append(host, _NEVER), np.full(len(host) + 1, _EVER)
     np.maximum.at(reached, before, finished)
-    return StepTimes(host, np.maximum.accumulate(reached[:-1]))
+    np.minimum.at(first, before, begun)
+    reached = np.maximum.accumulate(reached[:-1])
+    filling = _filling(host, reached, first[1:-1]) if _are_launched(profile, calls) else 0
+    reached[0] += filling
+    return StepTimes(host, reached, filling)
 
 
-def _launches(profile: Profile, calls: Sequence[Call]) -> tuple[Ints, Ints]:
-    """Return when what devices do was launched, and when it was done.
+def _are_launched(profile: Profile, calls: Sequence[Call]) -> bool:
+    """Return whether all that a profile records is work of devices whose launches are known."""
+    return all(call.spell.device for call in calls) and all(
+        correlation in profile.launches
+        for correlations in profile.correlations.values()
+        for correlation in correlations
+    )
+
+
+def _filling(host: Ints, reached: Ints, first: Ints) -> int:
+    """Return for how long the first step waits for its devices more than the others do, in ns.
+
+    ``first`` is when the first work of each step begins.
+    """
+    idle = np.maximum(first - reached[:-1], 0)
+    if reached[0] > host[0] or len(idle) < 2 or (first == _EVER).any():
+        return 0
+    return max(0, int(idle[0] - np.median(idle[1:])))
+
+
+def _launches(profile: Profile, calls: Sequence[Call]) -> tuple[Ints, Ints, Ints]:
+    """Return when what devices do was launched, when it began, and when it was done.
 
     What a stream does before all whose launch is in the file was launched before the file began.
     """
@@ -151,6 +178,7 @@ def _launches(profile: Profile, calls: Sequence[Call]) -> tuple[Ints, Ints]:
     for call in calls:
         first_call.setdefault(call.spell.place, call.start)
     launches = [np.array([call.launched for call in calls], np.int64)]
+    begins = [np.array([call.start for call in calls], np.int64)]
     finished = [np.array([call.end for call in calls], np.int64)]
     for place, correlations in profile.correlations.items():
         starts, ends = np.array(profile.work[place], np.int64).reshape(-1, 2).T
@@ -160,8 +188,9 @@ def _launches(profile: Profile, calls: Sequence[Call]) -> tuple[Ints, Ints]:
         first = min([*starts[matched].tolist(), first_call.get(place, _EVER)])
         chosen = matched | ((starts < first) & (first < _EVER))
         launches.append(begun[chosen])
+        begins.append(starts[chosen])
         finished.append(ends[chosen])
-    return np.concatenate(launches), np.concatenate(finished)
+    return np.concatenate(launches), np.concatenate(begins), np.concatenate(finished)
 
 
 def _record(
