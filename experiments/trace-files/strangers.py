@@ -2,8 +2,10 @@
 
     uv run python experiments/trace-files/strangers.py CLONES -o strangers.md
 
-CLONES has git repositories called ``owner+name``. Of each file `parcast show` is asked what it is,
+CLONES has git repositories called ``owner+name``; the rows of those that it lacks stay as they are
+on the page. Of each file `parcast show` is asked what it is,
 and `parcast compare` how long it takes on a machine; of a net `parcast petri prove` what holds.
+Places and transitions of a net are counted in its XML as well.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 from table import wanted_files
 
@@ -27,6 +30,15 @@ WANTED = (
     ("hpc-io+dxt-explorer", r"sample/.*\.darshan$", "lustre-flash"),
     ("CvO-Theory+apt", r"nets/(pnml-iso/)?[^/]*\.pnml$", ""),
     ("pm4py+pm4py-core", r"tests/input_data/.*\.pnml$", ""),
+    ("woped+bpmn-pnml-transformer", r"\.pnml$", ""),
+    ("lugoboni+pnmltopml", r"\.pnml$", ""),
+    ("lukoerfer+simple-pnml-java", r"example/.*\.pnml$", ""),
+    (
+        "TAPAAL-Developers+verifypn",
+        r"test_models/(FMS2|Kanban2|MAPK|abp|combined)[^/]*/model\.pnml$",
+        "",
+    ),
+    ("mogeb+extrae-paraver-bin", r"\.prv$", "milan-hdr"),
 )
 _LIMIT = 300
 
@@ -41,6 +53,22 @@ def asked(arguments: Sequence[str], folder: Path) -> tuple[int, str]:
     except subprocess.TimeoutExpired:
         return 1, f"takes over {_LIMIT} s"
     return done.returncode, done.stdout or done.stderr
+
+
+def counted(path: Path) -> str:
+    """Return how many places and transitions the XML of a net has, as the command says it."""
+    names = [element.tag.rpartition("}")[2] for element in ET.parse(path).iter()]  # noqa: S314
+    return f"{names.count('place'):,} places, {names.count('transition'):,} transitions"
+
+
+def kept_rows(page: Path, clones: Path) -> dict[str, list[list[str]]]:
+    """Return the rows of a page, by repository, that have no clone."""
+    rows: dict[str, list[list[str]]] = {}
+    for line in page.read_text().splitlines()[4:] if page.is_file() else ():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if not (clones / cells[0].replace("/", "+")).is_dir():
+            rows.setdefault(cells[0], []).append(cells)
+    return rows
 
 
 def row(repository: str, commit: str, name: str, machine: str, folder: Path) -> list[str]:
@@ -62,6 +90,8 @@ def row(repository: str, commit: str, name: str, machine: str, folder: Path) -> 
     cells = (facts, answer)
     facts, answer = (" ".join(cell.split()).replace("|", "\\|")[:240] for cell in cells)
     outcome = facts if facts.startswith("refused") else "read"
+    if not machine and not code and counted(folder / name) not in facts:
+        facts += f" (its XML has {counted(folder / name)})"
     shown = "" if outcome == facts else facts
     return [repository.replace("+", "/"), name, commit[:8], f"{size:,}", label, outcome, shown,
             answer, f"{time.perf_counter() - began:.1f}"]  # fmt: skip
@@ -75,8 +105,9 @@ def main() -> None:
     options = parser.parse_args()
     head = ["repository", "path", "commit", "bytes", "format", "outcome", "what it is",
             "how long it takes", "s"]  # fmt: skip
-    rows = []
+    kept, rows = kept_rows(options.output, options.clones), list[list[str]]()
     for repository, wanted, machine in WANTED:
+        rows += kept.get(repository.replace("+", "/"), [])
         for name, _, commit, folder in wanted_files(options.clones, repository, wanted):
             rows.append(row(repository, commit, name, machine, folder))
             print(rows[-1][1], *rows[-1][4:8], flush=True)

@@ -224,6 +224,13 @@ def aged(*places, arcs="", transitions=None):
 END = ("end", 0, "&lt; inf", None, ())
 
 
+def test_nets_in_nets_are_refused(tmp_path):
+    path = tmp_path / "a.pnml"
+    path.write_text('<pnml><net id="n" type="NPN"><transition id="t"/></net></pnml>')
+    with pytest.raises(FileError, match=r"the net is of type 'NPN', whose tokens are nets"):
+        read_pnml(path)
+
+
 def test_tokens_that_leave_at_one_age_are_as_each_followed_by_itself(tmp_path):
     draw = Random(first_seed())
     for _ in range(cases(20)):

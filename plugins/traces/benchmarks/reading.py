@@ -6,7 +6,7 @@ installed, of columns a checksum over the file. Each is read in a process of its
 PyTorch are written by hand: kernels and calls of one rank.
 
     python reading.py [steps]
-    python reading.py --schedule MEGABYTES
+    python reading.py --long SUFFIX MEGABYTES      (.tit, .prv or .goal)
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import time
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
+
+from long_traces import WRITERS
 
 from parcast_traces.readers import read_trace
 from parcast_traces.trace.columns import Trace
@@ -57,6 +59,7 @@ def by_checksum(path: Path) -> None:
 
 FLOORS: Mapping[str, Callable[[Path], None]] = {
     ".tit": by_lines,
+    ".prv": by_lines,
     ".goal": by_lines,
     ".json": by_json,
     ".otf2": by_otf2,
@@ -99,7 +102,7 @@ def ring(steps: int) -> Trace:
 def files(folder: Path, steps: int) -> list[Path]:
     """Write the trace in every format."""
     trace, written = ring(steps), []
-    for suffix in FLOORS:
+    for suffix in (name for name in FLOORS if name != ".prv"):  # which is read only
         path = folder / f"run{suffix}"
         if suffix == ".pt.trace.json":
             profile(path, steps)
@@ -140,24 +143,6 @@ def bytes_of(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.suffix in kinds)
 
 
-def schedule(path: Path, megabytes: int) -> None:
-    """Write a schedule of so many megabytes: a ring of 1,024 ranks."""
-    steps = megabytes * (1 << 20) // (1024 * 110)
-    with path.open("w") as file:
-        file.write("num_ranks 1024\n")
-        for rank in range(1024):
-            file.write(f"rank {rank} {{\n")
-            for step in range(steps):
-                label = 3 * step
-                file.write(f"l{label}: calc {1000 + step}\n")
-                file.write(f"l{label + 1}: send 65536b to {(rank + 1) % 1024} tag {step}\n")
-                file.write(f"l{label + 2}: recv 65536b from {(rank - 1) % 1024} tag {step}\n")
-                file.write(f"l{label + 1} requires l{label}\n")
-                if step:
-                    file.write(f"l{label} requires l{label - 1}\n")
-            file.write("}\n")
-
-
 def show(path: Path) -> None:
     """Print a line for a file."""
     suffix = ".pt.trace.json" if path.name.endswith(".pt.trace.json") else path.suffix
@@ -174,15 +159,16 @@ def show(path: Path) -> None:
 
 
 def main() -> None:
-    """Print a line for each format, or for a schedule."""
+    """Print a line for each format, or for a long trace."""
     if sys.argv[1:2] == ["--one"]:
         read_once(sys.argv[2], Path(sys.argv[3]))
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if sys.argv[1:2] == ["--schedule"]:
-            schedule(folder / "ring.goal", int(sys.argv[2]))
-            show(folder / "ring.goal")
+        if sys.argv[1:2] == ["--long"]:
+            path = folder / f"long{sys.argv[2]}"
+            WRITERS[sys.argv[2]](path, int(sys.argv[3]))
+            show(path)
             return
         for path in files(folder, int(sys.argv[1]) if sys.argv[1:] else STEPS):
             show(path)

@@ -31,6 +31,9 @@ from parcast_petri.nets.pnml.sorts import structure
 from parcast_petri.nets.pnml.times import fields
 from parcast_petri.nets.pnml.unfolding import Arc, Unfolding, check_transitions, is_colored
 
+#: Types of nets in nets, whose labels say which transitions of several nets fire as one.
+_NESTED = ("NPN",)
+
 _NODES = ("place", "transition", "referencePlace", "referenceTransition", *ARCS)
 
 
@@ -71,6 +74,10 @@ class _Reading:
         if local(root) not in ("pnml", "net") or not nets:
             raise FileError(f"the file has no <pnml> with a <net>, but <{local(root)}>")
         self.element = chosen_net(nets, name)
+        if self.element.get("type") in _NESTED:
+            raise FileError(f"the net is of type {self.element.get('type')!r}, whose tokens are "
+                            "nets and whose transitions fire together; known are places and "
+                            "transitions, colored or not")  # fmt: skip
         declaring = root if len(nets) == 1 else self.element
         self.colors = Unfolding(declaring) if is_colored(self.element) else None
         self.nodes = list(self._found(self.element))
