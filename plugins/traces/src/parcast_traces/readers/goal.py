@@ -90,15 +90,15 @@ def schedule(path: Path) -> Schedule:
         If an operation of Portals is none that sends and receives can tell.
     """
     _check_size(path)
-    held = dict[int, list[Step]]()
+    steps_of = dict[int, list[Step]]()
 
     def take(_: int, rank: int, graph: Graph) -> bool:
-        held[rank] = graph.steps()
+        steps_of[rank] = graph.steps()
         return True
 
     reader = (Binary if _begins(path, MAGIC) else _Text)(path, take, whole=True)
     reader.read()
-    ranks = tuple(held.get(rank, []) for rank in range(reader.size))
+    ranks = tuple(steps_of.get(rank, []) for rank in range(reader.size))
     messages = add_messages(ranks, reader.operations)
     return Schedule(str(path), ranks, notes=(*reader.notes(), *messages))
 
@@ -196,8 +196,8 @@ class _Rank:
 class _Text:
     """A schedule as text, read rank by rank."""
 
-    def __init__(self, path: Path, each: Take, *, whole: bool = False) -> None:
-        self.path, self.each = path, each
+    def __init__(self, path: Path, take: Take, *, whole: bool = False) -> None:
+        self.path, self.take = path, take
         self.whole = whole  #: ranks may depend on each other, so that all of them are wanted
         self.size = self.rank = 0
         self.ranks: dict[int, None] = {}
@@ -306,7 +306,7 @@ class _Text:
             self.operations[self.rank] = rank.operations
         if not self.whole and (rank.operations or self._is_short()):
             return False
-        return self.each(self.size, self.rank, rank.graph())
+        return self.take(self.size, self.rank, rank.graph())
 
     def _is_short(self) -> bool:
         """Return whether the file has too few bytes to name as many ranks as it says it has."""

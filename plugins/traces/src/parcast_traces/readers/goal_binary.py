@@ -47,8 +47,8 @@ Take = Callable[[int, int, Graph], bool]
 class Binary:
     """A schedule in binary, read rank by rank: its file is mapped, and let go of by and by."""
 
-    def __init__(self, path: Path, each: Take, *, whole: bool = False) -> None:
-        self.path, self.each = path, each
+    def __init__(self, path: Path, take: Take, *, whole: bool = False) -> None:
+        self.path, self.take = path, take
         self.whole = whole  #: ranks may depend on each other, so that all of them are wanted
         self.size = 0
         self.operations: dict[int, dict[int, Operation]] = {}  #: of Portals, by rank and step
@@ -81,7 +81,7 @@ class Binary:
             graph, operations = self._rank(layout, f"{self.path}: rank {rank}", span)
             if operations:
                 self.operations[rank] = operations
-            if (operations and not self.whole) or not self.each(size, rank, graph):
+            if (operations and not self.whole) or not self.take(size, rank, graph):
                 return False
             self.data.madvise(MADV_DONTNEED)
         return True
@@ -150,8 +150,8 @@ class Binary:
 
     def _check(self, where: str, layout: np.dtype[Any], kind: Any, peer: Any) -> None:
         """Refuse operations that there are not, and peers."""
-        most = max(_VERBS) if "options" in (layout.names or ()) else _CALC
-        wrong = (kind < 1) | (kind > most)
+        last = max(_VERBS) if "options" in (layout.names or ()) else _CALC
+        wrong = (kind < 1) | (kind > last)
         unnamed = (peer == _NONE) & np.isin(kind, (1, 4, 8))
         beyond = (kind != _CALC) & (((peer != _NONE) & (peer >= self.size)) | unnamed)
         bad = np.flatnonzero(wrong | beyond)
@@ -181,12 +181,12 @@ def _requirements(columns: Mapping[str, Any], edges: Any, where: str) -> tuple[A
         earlier.append(np.repeat(np.arange(steps), count))
     ended = np.repeat([True, False], [len(part) for part in later])
     dependent, required = np.concatenate(later), np.concatenate(earlier)
-    named = np.bincount(dependent, minlength=steps)
-    if (wrong := np.flatnonzero(named != columns["needs"])).size:
+    namings = np.bincount(dependent, minlength=steps)
+    if (wrong := np.flatnonzero(namings != columns["needs"])).size:
         number = int(wrong[0])
         raise FileError(f"{where}, step {number}: it says that it depends on "
                         f"{columns['needs'][number]}, and is named by "
-                        f"{named[number]}")  # fmt: skip
+                        f"{namings[number]}")  # fmt: skip
     return dependent, required, ended
 
 

@@ -33,9 +33,9 @@ class Labels:
 
     def number(self, label: str) -> int | None:
         """Return the step of a label, None if there is none."""
-        other = self.others.get(label) if self.others else None
-        if other is not None:
-            return other
+        number = self.others.get(label) if self.others else None
+        if number is not None:
+            return number
         digits = label[len(self.prefix) :]
         if not digits.isdecimal() or not label.startswith(self.prefix):
             return None

@@ -88,8 +88,8 @@ def _ordered(  # noqa: PLR0912, PLR0915  (one kernel calls no other)
             missing[after] -= 1
             if missing[after] == 0:
                 waits = 0
-                for other in range(needed_at[after], needed_at[after + 1]):
-                    waits += slot_of[needed[other]] >= 0
+                for requirement in range(needed_at[after], needed_at[after + 1]):
+                    waits += slot_of[needed[requirement]] >= 0
                 if waits > 0:
                     heapq.heappush(waiting, after)
                 else:
@@ -117,17 +117,17 @@ def order_of(graph: Graph) -> Order | None:
     ended = graph.ended.astype(bool)
     needed_at, needed = _grouped(graph.later[ended], graph.earlier[ended], steps)
     messages = steps - int(computes.sum())
-    given = (computes, graph.size, missing, later_at, later, needed_at, needed,
+    graph_columns = (computes, graph.size, missing, later_at, later, needed_at, needed,
              np.full(steps, NONE, np.int32))  # fmt: skip
     kinds = (np.int32, np.float64, np.int32)
     filled = [np.empty(2 * messages, kind) for kind in kinds]
     filled += [np.empty(messages, np.int32) for _ in range(2)]
     if steps < (_PLAIN if "numba" in sys.modules else _PLAIN_WITHOUT_NUMBA):
         lists = [column.tolist() for column in filled]
-        events, over, begun, end = _ordered(*(column.tolist() for column in given), *lists)
+        events, over, begun, end = _ordered(*(column.tolist() for column in graph_columns), *lists)
         filled = [np.array(column, like.dtype) for column, like in zip(lists, filled, strict=True)]
     else:
-        events, over, begun, end = _compiled_order(*given, *filled)
+        events, over, begun, end = _compiled_order(*graph_columns, *filled)
     if begun < steps:
         return None
     step, clock, slot, completed, slots = filled

@@ -91,18 +91,18 @@ def _play(files: Sequence[Path], players: Sequence[Player], where: Position) -> 
     """Let ranks do what the lines say; a line that comes again is not read again."""
     for file in files:
         where.file = str(file)
-        known: dict[str, tuple[Player, Action, str]] = {}
+        actions: dict[str, tuple[Player, Action, str]] = {}
         for where.line, text in lines(file):
-            entry = known.get(text)
+            entry = actions.get(text)
             if entry is None:
                 words = text.split()
                 if not words or words[0].startswith("#"):
                     continue
                 player = _player(words, players, where)
                 name = words[1].lower()
-                if name == "init" or len(known) > _MOST_KNOWN:  # which says what amounts mean
-                    known.clear()
-                entry = known[text] = player, player.action(words[1:]), name
+                if name == "init" or len(actions) > _MOST_KNOWN:  # which says what amounts mean
+                    actions.clear()
+                entry = actions[text] = player, player.action(words[1:]), name
             player, act, name = entry
             if name == "location":
                 act()

@@ -218,10 +218,10 @@ class _Run:
 
 def counted(receives: Iterable[Envelopes]) -> tuple[int, int]:
     """Return how many receives got a message, and how many were of nobody."""
-    all_, nobody = 0, 0
+    count, nobody = 0, 0
     for envelopes in receives:
-        all_, nobody = all_ + len(envelopes), nobody + envelopes.sources.count(ANY)
-    return all_ - nobody, nobody
+        count, nobody = count + len(envelopes), nobody + envelopes.sources.count(ANY)
+    return count - nobody, nobody
 
 
 def wildcard_notes(messages: int, nobody: int, null: str = "MPI_PROC_NULL") -> Iterator[str]:

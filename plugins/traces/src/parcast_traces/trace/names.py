@@ -24,7 +24,7 @@ class Names:
         self._numbers: dict[Hashable, int] = {}
         self._positions: list[dict[int, int]] = []
         self._channels: dict[tuple[int, int, int], _Tags] = {}
-        self._ends = tuple(array("q") for _ in range(4))  #: of channels, as `Channels` has them
+        self._ends = tuple(array(code) for code in "iiqi")  #: of channels, as `Channels` has them
         self._sites: dict[tuple[str, str], int] = {}
         self.communicator(0, range(size))
 
@@ -112,10 +112,11 @@ class Names:
 
     def channels(self) -> Channels:
         """Return all channels as columns."""
-        source, target, tag, comm = (np.array(column, np.int64) for column in self._ends)
-        narrow = (column.astype(np.int32) for column in (source, target, comm))
-        return Channels(**dict(zip(("source", "target", "communicator"), narrow, strict=True)),
-                        tag=tag)  # fmt: skip
+        names = ("source", "target", "tag", "communicator")
+        return Channels(**{
+            name: np.array(column, column.typecode)
+            for name, column in zip(names, self._ends, strict=True)
+        })  # fmt: skip
 
 
 class _Tags:

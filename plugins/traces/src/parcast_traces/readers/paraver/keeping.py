@@ -86,16 +86,16 @@ class Kept:
         self._transfers.add(target, self.packed(received))
         self.messages += 1
 
-    def calls(self, rank: int, most: int) -> Iterator[Any]:
+    def calls(self, rank: int, window: int) -> Iterator[Any]:
         """Yield the records of a rank's calls, so many at a time but for the last."""
-        held = np.empty(0, _CALLS)
+        rows = np.empty(0, _CALLS)
         for part in self._calls.parts(rank):
-            held = np.concatenate([held, part]) if len(held) else part
-            whole = len(held) - len(held) % most
-            yield from (held[low : low + most] for low in range(0, whole, most))
-            held = held[whole:]
-        if len(held):
-            yield held
+            rows = np.concatenate([rows, part]) if len(rows) else part
+            whole = len(rows) - len(rows) % window
+            yield from (rows[low : low + window] for low in range(0, whole, window))
+            rows = rows[whole:]
+        if len(rows):
+            yield rows
 
     def as_calls(self, rows: Any) -> list[Call]:
         """Return calls of their records."""
