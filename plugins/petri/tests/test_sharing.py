@@ -126,6 +126,15 @@ def test_every_end_is_that_of_a_plain_simulation(contention, links, how, sharing
         assert found == pytest.approx([float(one) for one in fluid.run()], rel=1e-9), seed
 
 
+def test_hundreds_of_messages_may_meet_at_a_port():
+    senders = 150
+    processes = [[("recv", rank) for rank in range(1, senders + 1)]]
+    processes += [[("send", 0, 8, 0)] for _ in range(senders)]
+    parts = {"network": {**MAIN, "contention": "endpoint"}}
+    found = ends(processes, parts, sharing="ps_transfer")
+    assert max(found) == pytest.approx(0.25 + senders, rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("traffic", "plain"),
     [

@@ -10,6 +10,8 @@ from parcast_petri.nets.net import Link as NetLink
 from parcast_petri.nets.net import Tokens
 from parcast_petri.programs.networks import Wires
 
+_MOST_TERMS = 50  #: of a plain sum, each of which nests a formula by one level; it may nest 100
+
 
 @attrs.frozen
 class Link:
@@ -80,7 +82,7 @@ class Rates:
     def count(self, link: Link) -> str:
         """Return how many messages are on a link, as arithmetic of tokens."""
         waiting = tuple(f"queued_{load}" for load in link.loads) if self.waiting else ()
-        return " + ".join((*link.loads, *waiting, *self._other(link)))
+        return _sum((*link.loads, *waiting, *self._other(link)))
 
     def speed(self, src: int, dst: int) -> Tokens:
         """Return the speed of a message, relative to one alone: its least share of a link."""
@@ -117,3 +119,11 @@ class Rates:
     def _left(self, link: Link) -> str:
         share = self.reserved.get(link.name)
         return repr(link.capacity) if share is None else f"{link.capacity!r}*(1 - {share})"
+
+
+def _sum(places: tuple[str, ...]) -> str:
+    """Return the sum of places as arithmetic, nested less deeply than formulas may be."""
+    if len(places) <= _MOST_TERMS:
+        return " + ".join(places)
+    half = len(places) // 2
+    return f"({_sum(places[:half])}) + ({_sum(places[half:])})"
