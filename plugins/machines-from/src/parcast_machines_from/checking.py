@@ -322,7 +322,7 @@ def table(checked: Checked) -> tuple[list[str], list[list[str]]]:
         rows.append([
             f"{item.benchmark} {item.within}".strip(), str(item.processes), size_text(item.size),
             quantity(item.measured, unit), quantity(item.predicted, unit),
-            f"{100 * item.error:+.1f} %", interval, item.where,
+            f"{100 * item.error:+z.1f} %", interval, item.where,
         ])  # fmt: skip
     return head, rows
 

@@ -41,7 +41,7 @@ def print_forecast(answer: Forecast, counts: str, left_out: Sequence[Run]) -> No
         inside = "inside" if band.low90 <= run.seconds <= band.high90 else "outside"
         print_text(
             f"\n{counts}={run.p:g} left out: {format_seconds(run.seconds)}, {inside} the 90 % band"
-            f"; the median is off by {100 * (band.median / run.seconds - 1):+.1f} %"
+            f"; the median is off by {100 * (band.median / run.seconds - 1):+z.1f} %"
         )
     if of_other_work:
         print_text(
