@@ -37,16 +37,16 @@ def matched_program(query: Query, *, pools: bool = False, timed: bool = True) ->
     """
     program, network = query.workload.content, query.machine.network
     values = tuple(item for item in query.values.items() if item[0] != "d")
-    named = network.collectives is not None or query.machine.storage.aggregators is not None
-    chosen = placed(query) if named else UNNAMED
+    handling = network.reduction_bandwidth, network.copy_bandwidth
+    stated = (network.collectives, query.machine.storage.aggregators, *handling)
+    chosen = UNNAMED if all(key is None for key in stated) else placed(query)
     places = tuple(
         sha256(instances.tobytes()).hexdigest()
         for instances in (chosen.nodes, *chosen.levels)
         if instances is not None
     )
     sources = (
-        *(program, query.p, values, network.collectives, network.eager_limit, places),
-        *(query.machine.storage.aggregators, network.reduction_bandwidth, network.copy_bandwidth),
+        *(program, query.p, values, network.eager_limit, places, *stated),
         _accelerators(query) if timed and program.offloads else None,
     )
     prepared = _PREPARED.once(sources, lambda: _prepare(query, chosen, timed=timed))
