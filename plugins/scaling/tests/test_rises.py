@@ -27,13 +27,16 @@ def test_rises_are_as_often_and_as_large_as_stated():
     assert (drawn[:, 3] >= drawn[:, 2]).all()  # what has risen stays so
 
 
-def test_a_rise_multiplies_only_what_is_done_together():
+def test_a_rise_comes_to_what_is_done_together_and_multiplies_that_alone():
     few, many = (
-        Rises().draw(np.full(5000, part), 1.0, np.array([1.0]), np.random.default_rng(2))
+        Rises().draw(np.full(5000, part), 1.0, np.array([1.0]), np.random.default_rng(2))[:, 0]
         for part in (0.1, 0.8)
     )
+    rate = 1 / (1 / Rises().chance + 1)
+    assert (few > 0).mean() == pytest.approx(1 - np.exp(-0.1 * rate), abs=1e-3)
+    assert (many > 0).mean() == pytest.approx(1 - np.exp(-0.8 * rate), abs=1e-3)
     factor = 1 + np.expm1(many) / 0.8
-    np.testing.assert_allclose(np.expm1(few), 0.1 * (factor - 1), atol=1e-12)
+    np.testing.assert_allclose(np.expm1(few[few > 0]), 0.1 * (factor[few > 0] - 1), atol=1e-12)
 
 
 def test_the_chance_is_what_public_collectives_show():

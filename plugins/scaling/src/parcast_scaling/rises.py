@@ -34,7 +34,11 @@ APPLICATIONS = Counted("applications", 35, times=173, twofold=2, threefold=0, me
 
 @attrs.frozen(kw_only=True)
 class Rises:
-    """How often rises come, and how large they are: what :data:`COLLECTIVES` shows."""
+    """How often rises come, and how large they are: what :data:`COLLECTIVES` shows.
+
+    They come as often as that to what processes only do together, and the more seldom the more each
+    computes alone, as :data:`APPLICATIONS` shows.
+    """
 
     chance: float = 0.115  #: of one in a doubling, before any doubling is measured
     least: float = 2.0  #: how many times longer at least
@@ -45,8 +49,8 @@ class Rises:
     ) -> Floats:
         """Return draws of the logarithm of how many times longer, shape (draws, points).
 
-        A draw has one rise at most. The rate of rises has an exponential prior, so that the more
-        doublings have shown none, the fewer are to come.
+        A draw has one rise at most. Their rate is proportional to what they reach. It has an
+        exponential prior, so that the more doublings have shown none, the fewer are to come.
 
         Parameters
         ----------
@@ -58,7 +62,7 @@ class Rises:
             Doublings of p from there to each point; 0 or less where no rise can be.
         """
         count = len(exposed)
-        rate = 1 / (1 / self.chance + measured)
+        rate = np.maximum(exposed, 1e-9) / (1 / self.chance + measured)
         place = -np.log(_spread(count, rng)) / rate
         factor = self.least * _spread(count, rng) ** (-1 / self.exponent)
         size = np.log1p(exposed * (factor - 1))
