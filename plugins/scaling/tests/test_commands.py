@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from parcast.cli import app as command
+from parcast.errors import FileError
 from parcast_scaling.isoefficiency import isoefficiency
 from parcast_scaling.times import Run
 from parcast_scaling.walltime import walltime
@@ -180,18 +181,44 @@ def test_the_limit_is_a_quantile_of_the_runs():
 def test_runs_of_one_size_suffice_where_there_are_many():
     seconds = np.linspace(10, 20, 41)
     answer = walltime([Run(8, float(x)) for x in seconds], 8.0, 0.9)
-    assert answer.limit.seconds == pytest.approx(19)
+    assert answer.limit.seconds == pytest.approx(10 + 0.25 * (0.9 * 42 - 1))
+
+
+def test_few_runs_tell_no_high_quantile():
+    runs = [Run(8, 10.0 + x) for x in range(20)]
+    assert walltime(runs, 8.0, 0.95).limit.seconds == pytest.approx(28.95)
+    with pytest.raises(FileError, match=r"20 runs at one size tell at most --quantile 0\.952"):
+        walltime(runs, 8.0, 0.99)
+
+
+@pytest.mark.parametrize("sizes", [(8,), (2, 4, 8, 16)])
+def test_killed_runs_leave_the_quantile_where_it_is(sizes):
+    rng = np.random.default_rng(8)
+    times = [(p, 1000 / p * np.exp(0.2 * rng.standard_normal())) for p in sizes for _ in range(400)]
+    limits = [1000 / p * np.exp(0.4 * rng.standard_normal() + 0.3) for p, _ in times]
+    pairs = list(zip(times, limits, strict=True))
+    runs = [Run(p, seconds) for (p, seconds), limit in pairs if seconds <= limit]
+    killed = [Run(p, limit) for (p, seconds), limit in pairs if seconds > limit]
+    assert len(killed) > 0.2 * len(times)
+    expected = 125 * np.exp(1.2816 * 0.2)
+    answer = walltime(runs, 8.0, 0.9, killed=killed)
+    assert answer.limit.seconds == pytest.approx(expected, rel=0.06)
+    assert walltime(runs, 8.0, 0.9).limit.seconds < 0.97 * answer.limit.seconds
+    assert answer.remarks == (
+        f"{len(killed)} runs were killed at their limit: they count as longer than that",
+    )
 
 
 def test_the_limit_is_printed_as_slurm_takes_it(run):
     Path("s.txt").write_text(
         "JobID|NNodes|Elapsed|State\n1|4|01:40:00|COMPLETED\n2|8|00:52:00|COMPLETED\n"
-        "3|16|00:28:30|COMPLETED\n4|32|00:17:00|COMPLETED\n5|32|00:20:00|TIMEOUT\n"
+        "3|16|00:28:30|COMPLETED\n4|32|00:17:00|COMPLETED\n5|32|00:10:00|TIMEOUT\n6|8|1|FAILED\n"
     )
     code, out, err = run("walltime", "--history", "s.txt", "-p", "16", "--quantile", "0.9")
     assert (code, err) == (0, "")
     assert out.startswith("s.txt: 4 runs, 1 of them at nodes=16\n\nask for 00:3")
-    assert "left out: 1 job with state timeout" in out
+    assert "left out: 1 job with state failed" in out
+    assert "1 run was killed at its limit: it counts as longer than that" in out
     code, _, err = run("walltime", "--history", "s.txt", "-p", "16", "--quantile", "95")
     assert (code, err.count("\n")) == (2, 1)
     assert "--quantile 95: write a probability between 0 and 1" in err
@@ -201,7 +228,7 @@ def test_the_limit_is_printed_as_slurm_takes_it(run):
     ("rows", "sentence"),
     [
         ("1|4|01:40:00|COMPLETED\n", "1 run at nodes=4, and 1 value of nodes, tell no limit"),
-        ("1|4|01:40:00|FAILED\n2|4|00:01|TIMEOUT\n", "no job in it is completed, only failed"),
+        ("1|4|01:40:00|FAILED\n2|4|00:01|TIMEOUT\n", "job in it is completed, only failed, time"),
         ("1.batch|4|01:40:00|COMPLETED\n", "no job in it is completed, only steps of jobs"),
         ("", "s.txt: there are no jobs in it"),
     ],
@@ -211,6 +238,42 @@ def test_too_few_jobs_tell_no_limit(rows, sentence, run):
     code, _, err = run("walltime", "--history", "s.txt", "-p", "4")
     assert (code, err.count("\n")) == (2, 1)
     assert sentence in err
+
+
+def test_a_limit_beyond_what_killed_runs_tell_is_refused(run):
+    Path("s.txt").write_text(
+        "JobID|NNodes|Elapsed|State\n1|4|01:40:00|COMPLETED\n2|8|00:52:00|COMPLETED\n"
+        "3|16|00:28:30|COMPLETED\n4|32|00:17:00|COMPLETED\n5|32|00:20:00|TIMEOUT\n"
+    )
+    code, _, err = run("walltime", "--history", "s.txt", "-p", "32")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "1 of 5 runs ran into its limit, so that the others tell at most --quantile 0.8" in err
+    assert run("walltime", "--history", "s.txt", "-p", "32", "--quantile", "0.8")[0] == 0
+    code, out, _ = run("scaling", "s.txt", "--to", "64")
+    assert code == 0
+    assert "left out: 1 job that ran into its limit, at nodes = 32" in out
+
+
+def test_tasks_count_where_steps_of_jobs_state_them(run):
+    Path("s.txt").write_text(
+        "JobID|NNodes|NTasks|Elapsed|State\n1|1||01:40:00|COMPLETED\n1.batch|1|1|01:40:00|COMPLETED\n"
+        "1.0|1|16|01:39:00|COMPLETED\n2|2||00:52:00|COMPLETED\n2.0|2|32|00:51:00|COMPLETED\n"
+        "3|4||00:28:00|COMPLETED\n3.0|4|64|00:27:00|COMPLETED\n3.1|4|4|00:01:00|COMPLETED\n"
+    )
+    code, out, _ = run("walltime", "--history", "s.txt", "-p", "64", "--quantile", "0.9")
+    assert code == 0
+    assert out.startswith("s.txt: 3 runs, 1 of them at tasks=64\n")
+    assert "p counts tasks; for nodes write s.txt#p=nnodes" in out
+    code, out, _ = run("walltime", "--history", "s.txt#p=NNodes", "-p", "4", "--quantile", "0.9")
+    assert code == 0
+    assert out.startswith("s.txt: 3 runs, 1 of them at nodes=4\n")
+    for part, sentence in {
+        "p=ncpus": "'ncpus' is none of its columns of sizes: ntasks, nnodes",
+        "nodes": "write s.txt#p=ntasks for the column that says how large jobs were",
+    }.items():
+        code, _, err = run("walltime", "--history", f"s.txt#{part}", "-p", "64")
+        assert (code, err.count("\n")) == (2, 1)
+        assert sentence in err
 
 
 def test_runs_of_several_problems_tell_no_limit(run):

@@ -6,20 +6,22 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import attrs
 
 from parcast.errors import FileError, shorten
 from parcast_scaling.times import Run
 
 #: What says how large a job was, by preference, and what that counts.
-_SIZES = (
-    ("nnodes", "nodes"),
-    ("allocnodes", "nodes"),
-    ("ntasks", "tasks"),
-    ("ncpus", "CPUs"),
-    ("alloccpus", "CPUs"),
-)
+_SIZES = {
+    "ntasks": "tasks",
+    "nnodes": "nodes",
+    "allocnodes": "nodes",
+    "ncpus": "CPUs",
+    "alloccpus": "CPUs",
+}
 
 #: ``[DD-]HH:MM:SS`` or ``MM:SS``, with fractions.
 _ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
@@ -41,8 +43,24 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def read_accounting(text: str, where: str) -> tuple[tuple[Run, ...], str, tuple[str, ...]]:
-    """Return the jobs that completed, what their size counts, and what was left out.
+@attrs.frozen(kw_only=True)
+class Accounting:
+    """Jobs of one code, as Slurm accounts for them."""
+
+    completed: tuple[Run, ...]
+    killed: tuple[Run, ...]  #: that ran into their limit, with the time until then
+    counts: str  #: what sizes are a number of
+    remarks: tuple[str, ...]
+
+
+def read_accounting(text: str, where: str, size: str | None = None) -> Accounting:
+    """Return the jobs that completed or ran into their limit, and what was left out.
+
+    Parameters
+    ----------
+    size
+        The column that says how large jobs were. If not given, tasks, where all jobs state them
+        (Slurm has them in the steps of jobs), else nodes, else CPUs.
 
     Raises
     ------
@@ -52,28 +70,74 @@ def read_accounting(text: str, where: str) -> tuple[tuple[Run, ...], str, tuple[
     rows = list(_of_json(text, where) if text.lstrip()[:1] == "{" else _of_columns(text, where))
     if not rows:
         raise FileError(f"{where}: there are no jobs in it")
-    heads = rows[0][1].keys()
-    size = next(((name, unit) for name, unit in _SIZES if name in heads), None)
-    if size is None:
-        raise FileError(
-            f"{where}: no column says how large jobs were; ask sacct for NNodes: "
-            "sacct --parsable2 --format=JobID,State,NNodes,Elapsed"
-        )
-    runs, left = [], Counter[str]()
+    jobs = _with_tasks(rows)
+    ended = [job for job in jobs if _state(job[1]) in {"COMPLETED", "TIMEOUT"}]
+    if not any(_state(values) == "COMPLETED" for _, values in ended):
+        states = shorten(", ".join(dict.fromkeys(_state(values).lower() for _, values in jobs)))
+        raise FileError(f"{where}: no job in it is completed, only {states or 'steps of jobs'}")
+    size, remarks = _size_column(ended, where, size)
+    runs: dict[str, list[Run]] = {"COMPLETED": [], "TIMEOUT": []}
+    for place, values in ended:
+        p = _size(values.get(size, ""), size, place)
+        runs[_state(values)].append(Run(p, _elapsed(values, place), 1.0, place))
+    left = Counter(_state(values).lower() for _, values in jobs if _state(values) not in runs)
+    return Accounting(
+        completed=tuple(runs["COMPLETED"]),
+        killed=tuple(runs["TIMEOUT"]),
+        counts=_SIZES[size],
+        remarks=(*remarks, *_left_out(left)),
+    )
+
+
+def _state(values: Mapping[str, str]) -> str:
+    """Return the state of a job, without who cancelled it."""
+    return values.get("state", "COMPLETED").partition(" ")[0].rstrip("+").upper()
+
+
+def _with_tasks(rows: Sequence[tuple[str, Mapping[str, str]]]) -> list[tuple[str, dict[str, str]]]:
+    """Return the jobs without their steps, each with the tasks of its largest step."""
+    jobs: dict[str, tuple[str, dict[str, str]]] = {}
+    tasks: dict[str, int] = {}
     for place, values in rows:
-        if "." in (values.get("jobid") or values.get("jobidraw") or ""):
-            continue  # a step of a job
-        state = values.get("state", "COMPLETED").partition(" ")[0].rstrip("+").upper()
-        if state != "COMPLETED":
-            left[state.lower()] += 1
-            continue
-        runs.append(
-            Run(_size(values.get(size[0], ""), size[0], place), _elapsed(values, place), 1.0, place)
+        name = values.get("jobid") or values.get("jobidraw") or place
+        job, _, step = name.partition(".")
+        if not step:
+            # an identifier may come again: the job was put back into the queue
+            jobs[f"{job} {place}"] = (place, dict(values))
+        elif values.get("ntasks", "").isdigit():
+            tasks[job] = max(tasks.get(job, 0), int(values["ntasks"]))
+    for name, (_, values) in jobs.items():
+        count = tasks.get(name.partition(" ")[0])
+        if count is not None and not values.get("ntasks"):
+            values["ntasks"] = str(count)
+    return list(jobs.values())
+
+
+def _size_column(
+    jobs: Sequence[tuple[str, Mapping[str, str]]], where: str, size: str | None
+) -> tuple[str, list[str]]:
+    """Return the column that says how large jobs were, and which others there are."""
+    present = [name for name in _SIZES if any(name in values for _, values in jobs)]
+    stated = [name for name in present if all(values.get(name) for _, values in jobs)]
+    if size is not None:
+        if size.lower() not in present:
+            raise FileError(
+                f"{where}: {size!r} is none of its columns of sizes: "
+                f"{', '.join(present) or 'it has none'}"
+            )
+        return size.lower(), []
+    if not present:
+        raise FileError(
+            f"{where}: no column says how large jobs were; ask sacct for NNodes or NTasks: "
+            "sacct --parsable2 --format=JobID,State,NNodes,NTasks,Elapsed"
         )
-    if not runs:
-        states = shorten(", ".join(left)) or "steps of jobs"
-        raise FileError(f"{where}: no job in it is completed, only {states}")
-    return tuple(runs), size[1], tuple(_remarks(left))
+    column = next(iter(stated or present))
+    others = {_SIZES[name]: name for name in stated if _SIZES[name] != _SIZES[column]}
+    remarks = [
+        f"p counts {_SIZES[column]}; for {other} write {where}#p={name}"
+        for other, name in others.items()
+    ]
+    return column, remarks
 
 
 def _of_columns(text: str, where: str) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -108,6 +172,7 @@ def _of_json(text: str, where: str) -> Iterator[tuple[str, Mapping[str, str]]]:
                     "state": state[0] if isinstance(state, list) else state,
                     "nnodes": str(_nodes(job)),
                     "elapsedraw": str(job["time"]["elapsed"]),
+                    **_tasks(job),
                 },
             )
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
@@ -125,16 +190,17 @@ def _nodes(job: Mapping[str, Any]) -> Any:
     return nodes[0] if nodes else 0
 
 
-def _remarks(left: Counter[str]) -> list[str]:
-    remarks = [
+def _tasks(job: Mapping[str, Any]) -> dict[str, str]:
+    """Return the tasks of the largest step of a job; nothing where no step states them."""
+    counts = [step["tasks"]["count"] for step in job.get("steps", []) if "tasks" in step]
+    return {"ntasks": str(max(counts))} if counts else {}
+
+
+def _left_out(left: Counter[str]) -> list[str]:
+    return [
         f"left out: {count} {'job' if count == 1 else 'jobs'} with state {state}"
         for state, count in left.items()
     ]
-    if left["timeout"]:
-        remarks.append(
-            "jobs that ran into their limit would have taken longer: true quantiles are higher"
-        )
-    return remarks
 
 
 def _size(text: str, name: str, place: str) -> float:

@@ -38,6 +38,7 @@ class Times:
     remarks: tuple[str, ...] = ()
     varies: bool = False  #: whether runs have a column n
     blind: tuple[Run, ...] = ()  #: runs that are only to be predicted
+    killed: tuple[Run, ...] = ()  #: runs that ran into their limit, with the time until then
     profiles: bool = False  #: whether each run is a profile, so that files make one table
 
 
@@ -54,8 +55,7 @@ def read_times(file: str) -> Times | None:
         return None
     text = read_text(path)
     if is_accounting(text):
-        runs, counts, remarks = read_accounting(text, file)
-        return Times(where=file, runs=runs, counts=counts, remarks=remarks)
+        return _of_accounting(text, path, file)
     if path.suffix.lower() in {".out", ".log"}:
         return None
     if path.suffix.lower() == ".json" and '"measurements"' not in text and not is_thicket(text):
@@ -69,6 +69,23 @@ def read_times(file: str) -> Times | None:
     if not plain or not any(name in plain[0][1] for name in TIMES):
         return None
     return attrs.evolve(_series(where, plain), remarks=remarks)
+
+
+def _of_accounting(text: str, path: Path, file: str) -> Times:
+    part = file[len(str(path)) + 1 :] if file != str(path) else ""
+    axis, _, size = part.partition("=")
+    if part and not (axis == "p" and size):
+        raise FileError(
+            f"{file}: write {path}#p=ntasks for the column that says how large jobs were"
+        )
+    jobs = read_accounting(text, str(path), size or None)
+    return Times(
+        where=str(path),
+        runs=jobs.completed,
+        counts=jobs.counts,
+        remarks=jobs.remarks,
+        killed=jobs.killed,
+    )
 
 
 def _of_thicket(text: str, path: Path, file: str) -> Times:

@@ -196,11 +196,24 @@ def _answers(
     if times.varies:
         by_work = isoefficiency(question.runs, question.sizes, wanted.efficiency, seed=wanted.seed)
     return Answers(
-        curve=attrs.evolve(curve, remarks=(*times.remarks, *curve.remarks)),
+        curve=attrs.evolve(curve, remarks=(*times.remarks, *_killed(times), *curve.remarks)),
         by_work=by_work,
         measured=measured,
         proposals=proposals,
     )
+
+
+def _killed(times: Times) -> tuple[str, ...]:
+    """Return what follows from runs that ran into their limit: their times are not known."""
+    if not times.killed:
+        return ()
+    at = ", ".join(f"{p:g}" for p in sorted({run.p for run in times.killed}))
+    jobs = (
+        "1 job that ran into its limit"
+        if len(times.killed) == 1
+        else f"{len(times.killed)} jobs that ran into their limit"
+    )
+    return (f"left out: {jobs}, at {times.counts} = {at}: the curve may be too low there",)
 
 
 def _plain(question: Question, answers: Answers) -> dict[str, Any]:

@@ -22,6 +22,7 @@ def show_walltime(times: Times, p: int, quantile: float, *, seed: int, json: boo
         times.runs,
         float(p),
         quantile,
+        killed=times.killed,
         where=times.where,
         counts=times.counts,
         seed=seed,
