@@ -58,6 +58,20 @@ def test_the_latest_answers_are_kept_and_no_more_than_the_limit(asked, limit):
         assert not made
 
 
+@given(st.lists(st.integers(0, 9)), st.integers(1, 5), st.integers(0, 30))
+def test_more_answers_than_the_limit_are_kept_as_long_as_there_is_room(asked, limit, room):
+    answers, kept = Answers(limit, size=lambda number: number, room=room), []
+    for number in asked:
+        answers.once((number,), lambda number=number: number)
+        if number not in kept:
+            while len(kept) >= limit and sum(kept) > room:
+                kept = kept[1:]  # before the next is made
+            kept = [*kept, number]
+            while len(kept) > limit and sum(kept) > room:
+                kept = kept[1:]
+        assert [n for n in range(10) if answers.get((n,)) is not None] == sorted(kept)
+
+
 def test_room_is_made_before_the_next_answer():
     class Large:
         pass

@@ -59,7 +59,10 @@ def waits(
     tell
         Hears what is being done.
     """
-    asked = [list(without_waits(solved.question.query)) for solved in answers]
+    # several solvers are asked about the same query, which is evened once for all
+    queries = {id(solved.question.query): solved.question.query for solved in answers}
+    without = {key: tuple(without_waits(query)) for key, query in queries.items()}
+    asked = [without[id(solved.question.query)] for solved in answers]
     tasks = [
         resolve_task(solved.task.entry.name, query, solved.question.settings)
         for solved, queries in zip(answers, asked, strict=True)

@@ -41,10 +41,16 @@ class Answers:
     ----------
     limit
         The most answers that are kept, at least 1.
+    size
+        How much room an answer takes. With it, answers beyond the limit are kept as well, as long
+        as all together take at most ``room``.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(
+        self, limit: int, *, size: Callable[[Any], float] | None = None, room: float = 0
+    ) -> None:
         self._limit = limit
+        self._size, self._room = size, room
         self._lock = Lock()
         self._entries: OrderedDict[tuple[Any, ...], tuple[Any, Sources]] = OrderedDict()
 
@@ -66,5 +72,10 @@ class Answers:
     def _forget(self, most: int) -> None:
         if len(self._entries) > most:
             with self._lock:
-                while len(self._entries) > most:
+                while len(self._entries) > most and not self._has_room():
                     self._entries.popitem(last=False)
+
+    def _has_room(self) -> bool:
+        if self._size is None:
+            return False
+        return sum(self._size(answer) for answer, _ in self._entries.values()) <= self._room

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from parcast.model.costs import Costs
 from parcast.model.query import Query
+from parcast.program.matching.prepare import matched_program
 from parcast.program.unroll.blocks import Block, Ranks, Unrolled
 from parcast.program.workload import Program
 
@@ -44,7 +45,7 @@ def balanced(query: Query) -> Query | None:
     content = query.workload.content
     if not isinstance(content, Program) or content.jobs or content.offloads:
         return None
-    unrolled = content.at(query)
+    unrolled = matched_program(query, pools=True).native
     if unrolled.pools:
         return None
     evener = _Evener(unrolled, Costs.of(query, unrolled.needs() - {"messages", "io"}))

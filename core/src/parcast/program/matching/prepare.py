@@ -13,11 +13,21 @@ from parcast.program.matching.collectives import UNNAMED, Algorithms, placed
 from parcast.program.matching.deadlock import Matched, match_unrolled
 from parcast.program.unroll.offloading import timed_on_accelerators
 
-#: The latest programs; several solvers are asked about each in turn.
-_PREPARED = Answers(2)
+#: Operations of programs that are kept: some 200 bytes each.
+_KEPT = 500_000
 
 #: Seconds to make an operation ready: on one core of a server of 2023.
 PREPARATION = 6e-7
+
+
+def _operations(prepared: Matched | InvalidPointError) -> int:
+    """Return the operations of a program; what has no meaning has none."""
+    return prepared.unrolled.count() if isinstance(prepared, Matched) else 0
+
+
+#: The latest programs; several solvers are asked about each point in turn, and again for each
+#: number of the machine.
+_PREPARED = Answers(2, size=_operations, room=_KEPT)
 
 
 def matched_program(query: Query, *, pools: bool = False, timed: bool = True) -> Matched:
