@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import FileError, InvalidPointError
+from parcast.model.machine import Network
 from parcast.program import Block, Operation, Request, Site, Unrolled
-from parcast.program.matching.collectives import ALGORITHMS, algorithms
+from parcast.program.matching.collectives import ALGORITHMS, UNNAMED, algorithms
+from parcast.program.matching.collectives.unnamed import _LONGER, slower_than_libraries
 from parcast.program.matching.deadlock import match_unrolled
 from parcast.program.matching.expansion import expand
 from parcast.testing import cases
@@ -360,3 +362,47 @@ def test_an_unknown_algorithm_is_refused(text, message):
     with pytest.raises(FileError) as error:
         algorithms(text)
     assert str(error.value) == f"network.collectives: {message}"
+
+
+def busiest(op, name, size, bytes_):
+    """Return the most bytes, and messages, that pass a process's port in one direction."""
+    carried, messages = Counter(), Counter()
+    for rank, operations in enumerate(expanded(op, name, size, bytes_=bytes_).by_rank()):
+        for operation in operations:
+            if operation.op in {"send", "isend", "sendrecv"}:
+                for port in ((rank, "out"), (operation.arguments["dst"], "in")):
+                    carried[port] += operation.arguments["bytes"]
+                    messages[port] += 1
+    return max(carried.values()), max(messages.values())
+
+
+@pytest.mark.parametrize("op", _LONGER)
+@pytest.mark.parametrize("size", [4, 8, 16, 64])
+def test_the_bytes_of_algorithms_that_notes_compare_are_those_that_they_send(op, size):
+    default, name, other = _LONGER[op]
+    for algorithm, cost in ((UNNAMED[op], default), (name, other)):
+        carried, messages = busiest(op, algorithm, size, 1024 * size)
+        assert carried == pytest.approx(cost.carried(size) * 1024 * size)
+        assert messages == cost.rounds(size)
+
+
+@pytest.mark.parametrize(
+    ("op", "bytes_", "network", "times"),
+    [
+        ("alltoall", 1e6, {"startup": 1e-6, "bandwidth": 1e9}, "3 times the bytes of pairwise"),
+        ("alltoall", 100, {"startup": 1e-6, "bandwidth": 1e9}, None),
+        ("alltoall", 100, {"startup": 1e-9, "bandwidth": 1e9}, "3 times the bytes of pairwise"),
+        ("allreduce", 1e6, {"startup": 1e-6, "bandwidth": 1e9}, "3 times the bytes of rabensei"),
+        ("allreduce", 8, {"startup": 1e-6, "bandwidth": 1e9}, None),
+        ("allreduce", 1e6, {}, "3 times the bytes of rabenseifner"),
+        ("allreduce", 8, {}, None),
+        ("allgather", 1e6, {"startup": 1e-6, "bandwidth": 1e9}, None),
+    ],
+)
+def test_a_default_that_carries_more_than_libraries_do_is_noted(op, bytes_, network, times):
+    native = program(64, collective(op, 64, bytes_))
+    notes = list(slower_than_libraries(native, Network(**network)))
+    assert len(notes) == (times is not None)
+    assert times is None or times in notes[0]
+    groups = program(64, collective(op, 64, bytes_, color=np.arange(64) // 2))
+    assert list(slower_than_libraries(groups, Network(**network))) == []

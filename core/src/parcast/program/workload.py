@@ -14,6 +14,7 @@ from parcast.model.query import Query
 from parcast.program.jobs import Job, alone, ranks_of, together
 from parcast.program.matching.prepare import matched_program
 from parcast.program.source.attributes import Attributes, attributes_of
+from parcast.program.source.operations import COLLECTIVES
 from parcast.program.source.tree import Op, Tree, is_offloaded, nested
 from parcast.program.unroll.blocks import Unrolled
 from parcast.program.unroll.unrolling import unroll
@@ -95,6 +96,16 @@ class Program:
         blocks = [b for part in (native, *(p.work for p in native.pools)) for b in part.blocks]
         moves = (b.op == "compute" and np.any(b.arguments["bytes"]) for b in blocks)
         return {"messages": "messages" in native.needs()} | ({"memory": True} if any(moves) else {})
+
+    def assumed(self, query: Query) -> tuple[str, ...]:
+        """Return notes on what is assumed since the machine does not say it."""
+        network = query.machine.network
+        native = matched_program(query, pools=True).native
+        if network.collectives is not None or not any(b.op in COLLECTIVES for b in native.blocks):
+            return ()
+        from parcast.program.matching.collectives.unnamed import slower_than_libraries
+
+        return tuple(slower_than_libraries(native, network))
 
     def check(self, query: Query) -> None:
         """Check that every message at the query's point is matched and nobody waits for ever.

@@ -32,6 +32,7 @@ parcast_solvers = (
         follows=(
             "background",
             "noise",
+            "network.collectives",
             "network.saturation",
             *COST_FEATURES,
         ),  # what there is of them
