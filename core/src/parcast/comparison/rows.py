@@ -26,7 +26,7 @@ from parcast.comparison.solving import (
 from parcast.errors import ParcastError, is_passing
 from parcast.model.answers import Answers, Sources, key_of
 from parcast.model.price import charge
-from parcast.model.query import Prediction, Query, Status
+from parcast.model.query import Prediction, Query, Status, is_lower_bound
 from parcast.plugins.entries import load
 from parcast.results.best import work_of
 from parcast.results.row import Row
@@ -192,6 +192,12 @@ def _row(question: Question, task: Task | Prediction, outcome: Outcome, alone: A
     if alone.kind and seconds is not None:
         notes = (*notes, f"no speedup: with one process and one disk, {alone.problem}")
         details = {PASSING: alone.kind, **details}
+    speedup = alone.time / seconds if alone.time and seconds else None
+    if speedup is not None and speedup < 1 and query.p > 1:
+        from parcast.comparison.growing_work import scaled
+
+        remark = scaled(query, speedup, at_most=is_lower_bound(prediction))
+        notes = notes if remark is None else (*notes, remark)
     return Row(
         workload=query.workload.name,
         machine=query.machine.name,
@@ -207,7 +213,7 @@ def _row(question: Question, task: Task | Prediction, outcome: Outcome, alone: A
         std=_finite(prediction.std),
         ci=prediction.ci and (prediction.ci[0], prediction.ci[1]),
         quantiles={f"{level:g}": value for level, value in prediction.quantiles.items()},
-        speedup=alone.time / seconds if alone.time and seconds else None,
+        speedup=speedup,
         parts=prediction.parts,
         status=prediction.status,
         message=prediction.message,

@@ -96,6 +96,13 @@ class Emulated:
             numbers(self.emulator, query), cluster, generator(query.seed, 0)
         )
 
+    def work(self, query: Query) -> dict[str, float]:
+        """Return the bytes of all blocks, where the application says how many there are."""
+        values = numbers(self.emulator, query)
+        if not {"blocks", "size"} <= values.keys():
+            return {}
+        return {"bytes": values["blocks"] * values["size"]}
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What the emulator leaves out, in sentences."""
