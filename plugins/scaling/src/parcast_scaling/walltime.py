@@ -101,11 +101,11 @@ def walltime(
         raise ParcastError(
             f"--quantile {quantile:g}: write a probability between 0 and 1, such as 0.95"
         )
-    there = [run.seconds for run in runs if run.p == p]
+    at_size = [run.seconds for run in runs if run.p == p]
     sizes = len({run.p for run in runs})
-    if sizes < NEEDED and len(there) < ENOUGH:
+    if sizes < NEEDED and len(at_size) < ENOUGH:
         raise FileError(
-            f"{where}: {_count(len(there), 'run')} at {counts}={p:g}, and "
+            f"{where}: {_count(len(at_size), 'run')} at {counts}={p:g}, and "
             f"{_count(sizes, 'value')} of {counts}, tell no limit; give {ENOUGH} runs at "
             f"{counts}={p:g}, or runs at {NEEDED} values of {counts}"
         )
@@ -113,7 +113,7 @@ def walltime(
         spread, longer = _of_curve(runs, killed, p, where, seed), list(killed)
     else:
         longer = [run for run in killed if run.p == p]
-        spread = _of_runs(there, [run.seconds for run in longer])
+        spread = _of_runs(at_size, [run.seconds for run in longer])
     asked = spread.limit(quantile)
     if asked is None:
         raise FileError(_untold(quantile, spread, runs, longer, where))
@@ -123,7 +123,7 @@ def walltime(
         p=p,
         counts=counts,
         runs=len(runs),
-        runs_there=len(there),
+        runs_there=len(at_size),
         limit=asked,
         others=tuple(limit for limit in limits if limit is not None),
         remarks=(*remarks, *_on_killed(longer)),

@@ -84,14 +84,14 @@ def _group(block: Block, size: int) -> int:
 
 def _times_the_bytes(op: str, size: int, bytes_: float, network: Network) -> float:
     """Return how many times the bytes the default carries; 0 where it is the quicker one."""
-    default, _, other = _LONGER[op]
+    default, _, longer = _LONGER[op]
     if size < 3:
         return 0.0
-    rounds = other.rounds(size) - default.rounds(size)
-    saved = (default.carried(size) - other.carried(size)) * bytes_
+    rounds = longer.rounds(size) - default.rounds(size)
+    saved = (default.carried(size) - longer.carried(size)) * bytes_
     if network.bandwidth is None:
         quicker = bytes_ >= _LONG
     else:
-        each = (network.startup or 0.0) + 2 * network.overhead
-        quicker = saved / network.bandwidth > rounds * each
-    return default.carried(size) / other.carried(size) if quicker else 0.0
+        per_round = (network.startup or 0.0) + 2 * network.overhead
+        quicker = saved / network.bandwidth > rounds * per_round
+    return default.carried(size) / longer.carried(size) if quicker else 0.0
