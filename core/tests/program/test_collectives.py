@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from parcast.errors import FileError, InvalidPointError
 from parcast.program import Block, Operation, Request, Site, Unrolled
 from parcast.program.matching.collectives import ALGORITHMS, algorithms
-from parcast.program.matching.deadlock import match_unrolled
 from parcast.program.matching.expansion import expand
+from parcast.program.matching.prepare import match_unrolled
 from parcast.testing import cases
 
 from .calling import call
