@@ -113,6 +113,8 @@ def test_a_phase_of_nothing_but_io_takes_its_time_by_every_method(
 ) -> None:
     row = ask(registry, [{"cycles": 3, "io_bytes": 8}], spmd_sio_method=method)
     assert row.time == 3 * 8 / 4.0
+    assert "range" not in row.details
+    assert not row.notes
 
 
 @pytest.mark.parametrize("law", ["exponential", "erlang:4,1", "uniform:1,3", "sampled:1,1,4"])
