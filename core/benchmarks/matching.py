@@ -16,7 +16,7 @@ import numpy as np
 from parcast.program import Block, Request, Site, Unrolled
 from parcast.program.matching.collectives import algorithms
 from parcast.program.matching.columns import operation_columns
-from parcast.program.matching.deadlock import match_unrolled
+from parcast.program.matching.prepare import match_unrolled
 
 SITES = tuple(Site("benchmark", line) for line in range(20))
 

@@ -12,8 +12,7 @@ from parcast.analysis import improvements
 from parcast.comparison import Settings, resolve, solve_all
 from parcast.comparison.elasticities import REST, Solved
 from parcast.comparison.grid import Question
-from parcast.comparison.waits import BACKGROUND, IMBALANCE, waits
-from parcast.program.balancing import balanced
+from parcast.comparison.waits import BACKGROUND, IMBALANCE, balanced, waits
 from parcast.testing import random_program, seeds
 
 REGISTRY = Registry()

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from parcast.errors import FileError
 from parcast.program.matching.collectives import ALGORITHMS, Algorithms, algorithms
 from parcast.program.matching.collectives.libraries import LIBRARIES, mpich, openmpi
-from parcast.program.matching.deadlock import match_unrolled
 from parcast.program.matching.expansion import expand
+from parcast.program.matching.prepare import match_unrolled
 from parcast.testing import turn
 
 from .plain_collectives import PLAIN, before, blocks_of, holds

@@ -13,8 +13,8 @@ from parcast.model.machine import Network
 from parcast.program import Block, Operation, Request, Site, Unrolled
 from parcast.program.matching.collectives import ALGORITHMS, UNNAMED, algorithms
 from parcast.program.matching.collectives.unnamed import _LONGER, slower_than_libraries
-from parcast.program.matching.deadlock import match_unrolled
 from parcast.program.matching.expansion import expand
+from parcast.program.matching.prepare import match_unrolled
 from parcast.testing import cases
 
 from .calling import call

@@ -16,9 +16,10 @@ from parcast.program.matching import prepare as ready
 from parcast.program.matching.channels import match
 from parcast.program.matching.collectives import ALGORITHMS, algorithms
 from parcast.program.matching.columns import operation_columns
-from parcast.program.matching.deadlock import match_unrolled, needs
+from parcast.program.matching.deadlock import needs
 from parcast.program.matching.dry_run import sweep
 from parcast.program.matching.expansion import expand
+from parcast.program.matching.prepare import match_unrolled
 from parcast.program.matching.wavefront import _Front, stuck_in
 from parcast.program.reader import read_source
 from parcast.testing import cases

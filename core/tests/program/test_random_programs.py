@@ -11,7 +11,7 @@ import pytest
 from parcast.errors import UnknownNameError
 from parcast.program import Operation
 from parcast.program.matching.collectives import algorithms
-from parcast.program.matching.deadlock import match_unrolled
+from parcast.program.matching.prepare import match_unrolled
 from parcast.program.reader import read_source
 from parcast.testing import FEATURES, random_program, seeds
 

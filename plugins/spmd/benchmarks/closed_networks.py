@@ -15,9 +15,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from parcast_spmd.models.fork_join import fork_join_sums
 from parcast_spmd.mva import mva_kernels as kernels
 from parcast_spmd.mva.exact_integral import symmetric_clusters
-from parcast_spmd.mva.mva_kernels import delay_two_queues, fork_join_sums
+from parcast_spmd.mva.mva_kernels import delay_two_queues
 
 JOBS, Z, X, Y = 100_000, 1e6, 10.0, 9.0
 CLUSTERS = (100, 1000, 1000.0, 0.0101, 1.0)
@@ -101,7 +102,8 @@ def grids() -> None:
     for name, p in ((GRID, sizes), ("100 p (1e3..1e5, linear) x 20", linear)):
         points, other = np.meshgrid(p, np.geomspace(0.01, 100, 20), indexing="ij")
         delay, queue = 100.0 / points + 1.0, other / points
-        sio = best(lambda p=points, z=delay, x=queue: fork_join_sums(p, z, x), 2)
+        listed = [column.ravel().tolist() for column in (points, delay, queue)]
+        sio = best(lambda columns=listed: fork_join_sums(zip(*columns, strict=True)), 2)
         bus = best(lambda p=points, z=delay, x=queue: delay_two_queues(p, z, x, x * 0.9), 2)
         steps = points.sum()
         row(f"SIO, {name}", sio, note=f"{steps:.2g} steps, {sio / steps * 1e9:.1f} ns each")

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.quantities.distributions import LAWS, Distribution
-from parcast_spmd.models.order_statistics import highest_mean, mean_maximum
-from parcast_spmd.mva.mva_kernels import harmonic
+from parcast_spmd.models.order_statistics import harmonic, highest_mean, mean_maximum
 
 WRITTEN = (
     "const:1",

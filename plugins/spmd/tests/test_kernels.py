@@ -12,15 +12,22 @@ from hypothesis import strategies as st
 
 from parcast.errors import SolveError
 from parcast.plugins import Kernel
+from parcast_spmd.models import fork_join
+from parcast_spmd.models.order_statistics import harmonic
 from parcast_spmd.mva import mva_kernels as kernels
 from parcast_spmd.mva.exact_integral import symmetric_clusters
-from parcast_spmd.mva.mva_kernels import closed_mva, delay_two_queues, fork_join_sums, harmonic
+from parcast_spmd.mva.mva_kernels import closed_mva, delay_two_queues
 
 from .reference import CASES, response_eq17, response_eq22
 
 FULL = {case["id"]: case for case in CASES["full_model_cases"]}
 times = st.floats(1e-6, 1e6)
 demands = st.one_of(st.just(0.0), times)
+
+
+def fork_join_sums(jobs, z, x):
+    """Return makespan and mean response of one point."""
+    return fork_join.fork_join_sums([(jobs, z, x)])[jobs, z, x]
 
 
 def close(value, wanted, tolerance=1e-12):
@@ -61,9 +68,13 @@ def test_without_contention_the_sum_is_harmonic(size):
 
 
 def test_without_delay_the_sum_is_all_demands():
-    total, mean = fork_join_sums([1, 10, 1_000_000], 0.0, 0.5)
-    assert total.tolist() == [0.5, 5.0, 500_000.0]
-    assert mean.tolist() == [0.5, 2.75, 250_000.25]
+    sums = fork_join.fork_join_sums([(jobs, 0.0, 0.5) for jobs in (1, 10, 1_000_000)])
+    assert list(sums.values()) == [(0.5, 0.5), (5.0, 2.75), (500_000.0, 250_000.25)]
+
+
+def test_points_of_all_kinds_are_told_apart():
+    points = [(4, 2.0, 0.0), (7, 2.0, 1.0), (1, 2.0, 1.0), (7, 0.0, 1.0), (1, 3.0, 0.0)]
+    assert fork_join.fork_join_sums(points) == {point: fork_join_sums(*point) for point in points}
 
 
 @pytest.mark.parametrize("ratio", [1e-9, 0.3, 40.0, 1000.0, 1e9])
@@ -136,7 +147,7 @@ def test_scaling_every_time_scales_the_sums(size, z, x, scale):
 def _kernel_pairs():
     sizes, z = np.array([4000, 150, 2, 1]), np.array([1e-3, 1e3, 0.0, 3.0])
     x, y = np.array([0.7, 1.0, 2.0, 0.0]), np.array([0.699, 1.0, 0.0, 1.0])
-    yield kernels.fork_join_kernel, (sizes, z, x), 2
+    yield fork_join.fork_join_kernel, (sizes, z, x), 2
     yield kernels.two_queues_kernel, (sizes, z, x, y), 3
 
 
@@ -187,7 +198,7 @@ def test_large_questions_take_the_compiled_form(monkeypatch):
 def test_small_questions_do_not_import_numba():
     code = (
         "import sys; from parcast_spmd.mva.exact_integral import symmetric_clusters as s; "
-        "from parcast_spmd.mva.mva_kernels import fork_join_sums as f; f(1000, 1.0, 0.1); "
+        "from parcast_spmd.models.fork_join import fork_join_sums as f; f([(1000, 1.0, 0.1)]); "
         "s(16, 64, 100.0, 0.1, 1.0); assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -199,14 +210,14 @@ def test_small_questions_do_not_import_numba():
         ((0, 1.0, 1.0), "A population is 0; give whole numbers of at least 1."),
         ((2.5, 1.0, 1.0), "A population is 2.5; give whole numbers of at least 1."),
         ((3, -1.0, 1.0), "One of delays is -1.0; give seconds of 0 or more."),
-        ((3, 1.0, math.nan), "One of demands is nan; give seconds of 0 or more."),
+        ((3, 1.0, math.nan), "One of first is nan; give seconds of 0 or more."),
         ((3, 0.0, 0.0), "no throughput; give a demand above 0."),
         (([1, 2], [1.0, 2.0, 3.0], 1.0), "do not fit together"),
     ],
 )
 def test_bad_points_are_refused(arguments, message):
     with pytest.raises(SolveError, match=message.replace(".", r"\.")):
-        fork_join_sums(*arguments)
+        delay_two_queues(*arguments, 0.0)
 
 
 def test_bad_clusters_are_refused():

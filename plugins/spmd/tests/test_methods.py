@@ -107,6 +107,16 @@ def sampled_by_numpy(law: str, bursts: int, groups: int, members: int) -> float:
     return float(drawn.max(axis=3).sum(axis=2).max(axis=1).mean() / shape.mean)
 
 
+@pytest.mark.parametrize("method", ["auto", "eq16", "ctmc", "fixed-cycles"])
+def test_a_phase_of_nothing_but_io_takes_its_time_by_every_method(
+    registry: Registry, method: str
+) -> None:
+    row = ask(registry, [{"cycles": 3, "io_bytes": 8}], spmd_sio_method=method)
+    assert row.time == 3 * 8 / 4.0
+    assert "range" not in row.details
+    assert not row.notes
+
+
 @pytest.mark.parametrize("law", ["exponential", "erlang:4,1", "uniform:1,3", "sampled:1,1,4"])
 @pytest.mark.parametrize("group", [1, 2])
 def test_fixed_cycles_follow_the_law_of_the_workload(

@@ -253,9 +253,11 @@ def _explain(
 
 
 def _compare(registry: Registry, workload: Any, machine: Any, **question: Any) -> Results:
+    from parcast.comparison.compare import compare as compare_solvers
+
     try:
         with show_progress() as tell:
-            return registry.compare(workload, machine, tell=tell, **question)
+            return compare_solvers(registry, workload, machine, tell=tell, **question)
     except UncertaintyError as error:  # the option has the argument's name
         raise UncertaintyError(f"--{error}") from None
 

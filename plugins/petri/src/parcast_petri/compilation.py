@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 from parcast.plugins import Kernel, compile_kernel, is_cached
 from parcast_petri.kernel import delays, enabling, game, heaps, ordinary, queues, shares, timers
+
+#: What the kernel is made of, by which `is_cached` looks for it.
+_SOURCES = sorted((Path(__file__).parent / "kernel").glob("*.py"))
 
 
 def _compiled() -> Callable[..., Any]:
@@ -28,18 +32,16 @@ def _compiled() -> Callable[..., Any]:
     # the loops are short, so that to vectorize them costs a third of the compilation for nothing
     changes = {"OPT": type(config.OPT)(2), "LOOP_VECTORIZE": 0, "SLP_VECTORIZE": 0}
     return compile_kernel(
-        entry.run, "parcast-petri", _sources(), signature=signature, config=changes, nogil=True
+        entry.run, "parcast-petri", _SOURCES, signature=signature, config=changes, nogil=True
     )
-
-
-def _is_cached() -> bool:
-    return is_cached("entry.run", "parcast-petri", _sources())
-
-
-def _sources() -> list[Path]:
-    return sorted((Path(__file__).parent / "kernel").glob("*.py"))
 
 
 #: The token game in both forms; a step is a firing, some 15 us in plain Python. To load the
 #: compiled form takes 0.9 s, to compile it 7 s.
-GAME = Kernel(game.run, _compiled, plain_steps=50_000, uncached_steps=500_000, is_cached=_is_cached)
+GAME = Kernel(
+    game.run,
+    _compiled,
+    plain_steps=50_000,
+    uncached_steps=500_000,
+    is_cached=partial(is_cached, "entry.run", "parcast-petri", _SOURCES),
+)

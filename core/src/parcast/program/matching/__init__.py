@@ -14,14 +14,19 @@ if TYPE_CHECKING:
     from parcast.program.matching.collectives.handling import COPIED, Handling
     from parcast.program.matching.collectives.libraries import LIBRARIES
     from parcast.program.matching.columns import CODE, NONE, OPS, Columns, operation_columns
-    from parcast.program.matching.deadlock import Matched, match_unrolled
     from parcast.program.matching.expansion import (
         expand,
         find_collectives,
         groups_and_bytes,
     )
     from parcast.program.matching.folding import folded, periods_of
-    from parcast.program.matching.prepare import PREPARATION, conversion_cost, matched_program
+    from parcast.program.matching.prepare import (
+        PREPARATION,
+        Matched,
+        conversion_cost,
+        match_unrolled,
+        matched_program,
+    )
 else:
     __getattr__ = lazily(__name__)
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import InvalidPointError
-from parcast.program.source.operations import OPERATIONS
+from parcast.program.source.operations import OPERATIONS, SENDS
 from parcast.program.unroll.blocks import Block, Ranks, Request, Unrolled
+
+if TYPE_CHECKING:
+    from parcast.model.costs import Costs
 
 #: More operations than these would take over 10 GB with their matching.
 MOST_OPERATIONS = 100_000_000
@@ -62,6 +65,27 @@ class Columns:
         wanted = np.zeros(len(OPS), bool)
         wanted[[CODE[name] for name in names]] = True
         return wanted[self.op]
+
+    def own_seconds(self, costs: Costs, rank: Any) -> NDArray[np.float64]:
+        """Return the seconds that operations take of their process to compute, elapse and send.
+
+        Parameters
+        ----------
+        costs
+            Those of the machine.
+        rank : (n,) or a number
+            Who does each operation, or all of them.
+        """
+        seconds = np.zeros(len(self.op))
+        ranks = np.broadcast_to(rank, len(self.op))
+        if len(ids := np.flatnonzero(self.among({"compute"}))):
+            memory = 0.0 if self.memory is None else self.memory[ids]
+            seconds[ids] = costs.compute(ranks[ids], self.amount[ids], memory)
+        if len(ids := np.flatnonzero(self.among({"elapse"}))):
+            seconds[ids] = costs.elapse(ranks[ids], self.amount[ids])
+        if len(ids := np.flatnonzero(self.among(SENDS))):
+            seconds[ids] = costs.sending(self.amount[ids])
+        return seconds
 
     def line(self, id_: int) -> str:
         """Return ``file:line`` of an operation, as errors name it."""

@@ -1,105 +1,41 @@
-"""Deadlock: whether all processes of a program reach its end, found before any solver runs."""
+"""Deadlock: whether all processes reach their end, operation by operation, and who does not."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import InvalidPointError
-from parcast.program.matching.blockwise import ends_in_block_order
-from parcast.program.matching.channels import Matching, match
-from parcast.program.matching.columns import (
-    CODE,
-    NONE,
-    OPS,
-    Columns,
-    Ids,
-    attended,
-    operation_columns,
-)
+from parcast.program.matching.channels import Matching
+from parcast.program.matching.columns import CODE, NONE, OPS, Columns, Ids, attended
 from parcast.program.matching.dry_run import sweep
-from parcast.program.matching.expansion import Collective, expand, find_collectives
-from parcast.program.matching.tasks import check_tasks
 from parcast.program.matching.wavefront import Needs, stuck_in
 from parcast.program.source.operations import ANY, SENDS
-from parcast.program.unroll.blocks import Unrolled, is_collective
 
 
-@attrs.frozen(eq=False)
-class Matched:
-    """A program whose messages all arrive; what is made of it is made when first asked for."""
-
-    native: Unrolled = attrs.field(repr=False)
-    algorithms: Mapping[str, str]
-    calls: Sequence[Collective] = attrs.field(repr=False)  #: its collectives
-
-    @cached_property
-    def unrolled(self) -> Unrolled:
-        """The program with its collectives expanded."""
-        return expand(self.native, self.algorithms, self.calls) if self.calls else self.native
-
-    @cached_property
-    def columns(self) -> Columns:
-        """The columns of the expanded program."""
-        return operation_columns(self.unrolled)
-
-    @cached_property
-    def matching(self) -> Matching:
-        """The partners of the messages of the expanded program."""
-        return match(self.columns)
-
-
-def match_unrolled(
-    unrolled: Unrolled, algorithms: Mapping[str, str], eager_limit: float
-) -> Matched:
-    """Return a program's messages; refuse one that has no end at this limit of eager messages.
+def check_ends(table: Columns, matching: Matching, eager_limit: float) -> None:
+    """Refuse a program whose processes wait for each other for ever.
 
     Raises
     ------
     InvalidPointError
-        If a collective is not complete or consistent, if a message or a receive has no
-        partner, or if processes wait for each other for ever.
+        Some of those that wait, with their lines.
     """
-    if unrolled.pools:
-        check_tasks(unrolled, eager_limit)
-    calls = find_collectives(unrolled) if any(map(is_collective, unrolled.blocks)) else []
-    program = Matched(unrolled, algorithms, calls)
-    in_blocks = all(len(call) == 1 for call in calls)
-    if in_blocks and ends_in_block_order(unrolled, eager_limit):
-        return program
-    # always asked: it tells what has no partner before there are messages of collectives
-    accepted = _accepted(program if not calls else None, unrolled, eager_limit)
-    if in_blocks and accepted:
-        return program
-    if program.matching.timed():
-        stuck = np.array(sweep(program.columns, eager_limit), np.int64)
+    if matching.timed():
+        stuck = np.array(sweep(table, eager_limit), np.int64)
         if len(stuck):
-            late = program.columns.among(SENDS)[stuck] & (
-                program.columns.amount[stuck] > eager_limit
-            )
-            raise InvalidPointError(_deadlock(program.columns, stuck, late, eager_limit))
-        return program
-    needed = needs(program.columns, program.matching, eager_limit).sorted()
-    cycle = stuck_in(needed, program.columns.offsets)
+            late = table.among(SENDS)[stuck] & (table.amount[stuck] > eager_limit)
+            raise InvalidPointError(_deadlock(table, stuck, late, eager_limit))
+        return
+    needed = needs(table, matching, eager_limit).sorted()
+    cycle = stuck_in(needed, table.offsets)
     if len(cycle):
-        sentence = _deadlock(
-            program.columns, needed.waiting[cycle], needed.rendezvous[cycle], eager_limit
-        )
-        raise InvalidPointError(sentence)
-    return program
+        waiting, rendezvous = needed.waiting[cycle], needed.rendezvous[cycle]
+        raise InvalidPointError(_deadlock(table, waiting, rendezvous, eager_limit))
 
 
-def _accepted(same: Matched | None, unrolled: Unrolled, eager_limit: float) -> bool:
-    """Return whether the order of the blocks is an order in which all processes can run.
-
-    ``same`` holds the columns where there is nothing to expand.
-    """
-    table = same.columns if same else operation_columns(unrolled)
-    matching = same.matching if same else match(table)
+def runs_in_block_order(table: Columns, matching: Matching, eager_limit: float) -> bool:
+    """Return whether the order of the blocks is an order in which all processes can run."""
     return not matching.timed() and in_block_order(table, needs(table, matching, eager_limit))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from parcast.program.matching.deadlock import Matched
+from parcast.program.matching.prepare import Matched
 from parcast.program.source.operations import ANY
 from parcast.program.unroll.blocks import Block, Ranks, Request, Unrolled
 

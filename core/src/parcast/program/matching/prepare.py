@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from hashlib import sha256
+
+import attrs
 
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.model.answers import Answers
 from parcast.model.placement import place
 from parcast.model.query import Query
+from parcast.program.matching.blockwise import ends_in_block_order
+from parcast.program.matching.channels import Matching, match
 from parcast.program.matching.collectives import UNNAMED, Algorithms, placed
-from parcast.program.matching.deadlock import Matched, match_unrolled
+from parcast.program.matching.columns import Columns, operation_columns
+from parcast.program.matching.deadlock import check_ends, runs_in_block_order
+from parcast.program.matching.expansion import Collective, expand, find_collectives
+from parcast.program.matching.tasks import check_tasks
+from parcast.program.unroll.blocks import Unrolled, is_collective
 from parcast.program.unroll.offloading import timed_on_accelerators
 
 #: Operations of programs that are kept: some 200 bytes each.
@@ -18,6 +28,30 @@ _KEPT = 500_000
 
 #: Seconds to make an operation ready: on one core of a server of 2023.
 PREPARATION = 6e-7
+
+
+@attrs.frozen(eq=False)
+class Matched:
+    """A program whose messages all arrive; what is made of it is made when first asked for."""
+
+    native: Unrolled = attrs.field(repr=False)
+    algorithms: Mapping[str, str]
+    calls: Sequence[Collective] = attrs.field(repr=False)  #: its collectives
+
+    @cached_property
+    def unrolled(self) -> Unrolled:
+        """The program with its collectives expanded."""
+        return expand(self.native, self.algorithms, self.calls) if self.calls else self.native
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The columns of the expanded program."""
+        return operation_columns(self.unrolled)
+
+    @cached_property
+    def matching(self) -> Matching:
+        """The partners of the messages of the expanded program."""
+        return match(self.columns)
 
 
 def _operations(prepared: Matched | InvalidPointError) -> int:
@@ -102,3 +136,29 @@ def _prepare(query: Query, chosen: Algorithms, *, timed: bool) -> Matched | Inva
         return match_unrolled(unrolled, chosen, limit)
     except InvalidPointError as error:
         return error.with_traceback(None)  # no frame keeps what was unrolled
+
+
+def match_unrolled(
+    unrolled: Unrolled, algorithms: Mapping[str, str], eager_limit: float
+) -> Matched:
+    """Return a program's messages; refuse one that has no end at this limit of eager messages.
+
+    Raises
+    ------
+    InvalidPointError
+        If a collective is not complete or consistent, if a message or a receive has no
+        partner, or if processes wait for each other for ever.
+    """
+    if unrolled.pools:
+        check_tasks(unrolled, eager_limit)
+    calls = find_collectives(unrolled) if any(map(is_collective, unrolled.blocks)) else []
+    program = Matched(unrolled, algorithms, calls)
+    in_blocks = all(len(call) == 1 for call in calls)
+    if in_blocks and ends_in_block_order(unrolled, eager_limit):
+        return program
+    # always asked: it tells what has no partner before there are messages of collectives
+    native = Matched(unrolled, algorithms, []) if calls else program
+    accepted = runs_in_block_order(native.columns, native.matching, eager_limit)
+    if not (in_blocks and accepted):
+        check_ends(program.columns, program.matching, eager_limit)
+    return program

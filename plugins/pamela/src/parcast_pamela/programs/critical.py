@@ -89,27 +89,16 @@ def of_messages(columns: Columns, messages: NDArray[Any], costs: Costs) -> NDArr
 
 def _alone(columns: Columns, costs: Costs) -> NDArray[np.float64]:
     """Return what each operation takes of its process's time before or after it waits."""
-    seconds, ranks = np.zeros(len(columns.op)), columns.rank_of(np.arange(len(columns.op)))
-    for names in ({"compute"}, {"elapse"}, SENDS, {"irecv", "wait", "waitall"}, {"read", "write"}):
-        ids = np.flatnonzero(columns.among(names))
-        if not len(ids):
-            continue
-        amount, rank = columns.amount[ids], ranks[ids]
-        if names is SENDS:
-            seconds[ids] = costs.sending(amount)
-        elif "compute" in names:
-            moved = 0.0 if columns.memory is None else columns.memory[ids]
-            seconds[ids] = costs.compute(rank, amount, moved)
-        elif "elapse" in names:
-            seconds[ids] = costs.elapse(rank, amount)
-        elif "read" in names:
-            blocks = columns.unrolled.blocks
-            files = np.array([blocks[o].arguments["file"] for o in columns.order[ids].tolist()])
-            for file in np.unique(files).tolist():
-                seconds[ids] = np.where(files == file, costs.piece(amount, file), seconds[ids])
-        elif costs.overhead_by == "call":
-            seconds[ids] = costs.overhead_receive
-    unrolled = columns.unrolled
+    ranks, unrolled = columns.rank_of(np.arange(len(columns.op))), columns.unrolled
+    seconds = columns.own_seconds(costs, ranks)
+    if costs.overhead_by == "call":
+        seconds[columns.among({"irecv", "wait", "waitall"})] = costs.overhead_receive
+    if len(ids := np.flatnonzero(columns.among({"read", "write"}))):
+        orders = columns.order[ids].tolist()
+        files = np.array([unrolled.blocks[order].arguments["file"] for order in orders])
+        for file in np.unique(files).tolist():
+            chosen = ids[files == file]
+            seconds[chosen] = costs.piece(columns.amount[chosen], file)
     for i in np.flatnonzero(columns.among({"pool"})).tolist():
         pool = unrolled.pools[unrolled.blocks[columns.order[i]].arguments["pool"]]
         if ranks[i] != pool.master:  # a master may come when all is done

@@ -75,48 +75,6 @@ def arc_columns(
     }
 
 
-def columns_of_single_arcs(
-    pre: Arcs, post: Arcs, transitions: int, places: int
-) -> dict[int, Whole]:
-    """Return the kernel's columns of arcs of one token, none from a place and to it.
-
-    No transition inhibits another, a place has one transition that takes from it at most, and arcs
-    are in the order of the transitions.
-    """
-    count = len(pre.transition) + len(post.transition)
-    begin = pre.starts(transitions) + post.starts(transitions)
-    at = np.arange(len(pre.transition)) + post.starts(transitions)[pre.transition]
-    place, by = np.empty(count, np.int32), np.ones(count, np.int8)
-    place[at], by[at] = pre.place, -1
-    given = np.ones(count, bool)
-    given[at] = False
-    place[given] = post.place
-    touched_at, touched = _followers(pre, post, transitions, places)
-    return {
-        k.PRE_AT: pre.starts(transitions),
-        k.PRE_PLACE: pre.place,
-        k.CHANGE_AT: begin,
-        k.CHANGE_PLACE: place,
-        k.CHANGE_BY: by,
-        k.TOUCH_AT: touched_at,
-        k.TOUCH: touched,
-    }
-
-
-def _followers(pre: Arcs, post: Arcs, transitions: int, places: int) -> tuple[Whole, Whole]:
-    """Return of each transition itself and those that take what it gives, rising."""
-    taker = np.full(places, -1, np.int32)
-    taker[pre.place] = pre.transition
-    follower = taker[post.place]
-    taken = follower >= 0
-    everyone = np.arange(transitions)
-    first = np.concatenate([everyone, post.transition[taken]])
-    pairs = np.concatenate([everyone, follower[taken]]) + first * transitions
-    pairs.sort(kind="stable")
-    pairs = pairs[np.append(True, np.diff(pairs) > 0)]
-    return _starts(pairs // transitions, transitions), (pairs % transitions).astype(np.int32)
-
-
 def _arcs_as_columns(
     pre: Arcs, change: Arcs, readers: Arcs, count: int, places: int
 ) -> dict[int, Whole]:

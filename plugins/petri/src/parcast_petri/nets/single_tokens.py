@@ -14,11 +14,23 @@ from numpy.typing import NDArray
 
 from parcast.quantities import names_in
 from parcast_petri.kernel import layout as k
-from parcast_petri.nets.arcs import Arcs, Whole, columns_of_single_arcs
+from parcast_petri.nets.arcs import Whole
 from parcast_petri.nets.arrays import Arrays, Column, Constant, Form
 from parcast_petri.nets.columns import link_columns, starts
 from parcast_petri.nets.delays import code
 from parcast_petri.nets.net import Link, Net, Tokens
+
+
+@attrs.frozen(eq=False)
+class SingleArcs:
+    """Arcs of one token each between transitions and places, in the order of the transitions."""
+
+    transition: Whole
+    place: Whole
+
+    def starts(self, transitions: int) -> Whole:
+        """Return where the arcs of each transition begin, and where the last ones end."""
+        return _starts(self.transition, transitions)
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -29,8 +41,8 @@ class SingleTokens:
     """
 
     places: int
-    pre: Arcs
-    post: Arcs
+    pre: SingleArcs
+    post: SingleArcs
     delay: NDArray[np.float64]  #: by transition; not a number: it is immediate
     load: Whole  #: by transition, which of ``loads`` counts it
     speed: Whole  #: by transition, which of ``speeds`` it has
@@ -76,7 +88,7 @@ class SingleTokens:
         count, counted = len(self), self.places + len(self.loads)
         immediate = np.isnan(self.delay)
         columns: dict[int, Column] = {
-            **columns_of_single_arcs(self.pre, self.post, count, self.places),
+            **_arc_columns(self.pre, self.post, count, self.places),
             k.INHIBITOR_PLACE: (),
             k.INHIBITOR_WEIGHT: (),
             k.RESOURCE: (),
@@ -126,3 +138,49 @@ class SingleTokens:
             columns |= {k.CODE_AT: Constant(0, count + 1), k.DEGREE: Constant(0, count)}
             columns |= {at: Constant(0, counted) for at in (k.RATE, k.RATE_BEFORE)}
         return columns
+
+
+def _arc_columns(
+    pre: SingleArcs, post: SingleArcs, transitions: int, places: int
+) -> dict[int, Whole]:
+    """Return the kernel's columns of arcs; none is from a place and to it."""
+    count = len(pre.transition) + len(post.transition)
+    starts_of_post = post.starts(transitions)
+    at = np.arange(len(pre.transition)) + starts_of_post[pre.transition]
+    place, by = np.empty(count, np.int32), np.ones(count, np.int8)
+    place[at], by[at] = pre.place, -1
+    added = np.ones(count, bool)
+    added[at] = False
+    place[added] = post.place
+    touched_at, touched = _followers(pre, post, transitions, places)
+    return {
+        k.PRE_AT: pre.starts(transitions),
+        k.PRE_PLACE: pre.place,
+        k.CHANGE_AT: pre.starts(transitions) + starts_of_post,
+        k.CHANGE_PLACE: place,
+        k.CHANGE_BY: by,
+        k.TOUCH_AT: touched_at,
+        k.TOUCH: touched,
+    }
+
+
+def _followers(
+    pre: SingleArcs, post: SingleArcs, transitions: int, places: int
+) -> tuple[Whole, Whole]:
+    """Return of each transition itself and those that take what it gives, rising."""
+    taker = np.full(places, -1, np.int32)
+    taker[pre.place] = pre.transition
+    follower = taker[post.place]
+    taken = follower >= 0
+    everyone = np.arange(transitions)
+    first = np.concatenate([everyone, post.transition[taken]])
+    pairs = np.concatenate([everyone, follower[taken]]) + first * transitions
+    pairs.sort(kind="stable")
+    pairs = pairs[np.append(True, np.diff(pairs) > 0)]
+    return _starts(pairs // transitions, transitions), (pairs % transitions).astype(np.int32)
+
+
+def _starts(rising: Whole, count: int) -> Whole:
+    """Return where each of so many numbers begins among rising ones, and where the last ends."""
+    starts: Whole = np.searchsorted(rising, np.arange(count + 1, dtype=rising.dtype))
+    return starts

@@ -16,9 +16,9 @@ from parcast.model import Query
 from parcast.program.matching import CODE, TIMING, matched_program
 from parcast.program.reference import SAME_INSTANT
 from parcast_petri.machine.links import Traffic
-from parcast_petri.nets.arcs import Arcs, Whole
+from parcast_petri.nets.arcs import Whole
 from parcast_petri.nets.net import Net
-from parcast_petri.nets.single_tokens import SingleTokens
+from parcast_petri.nets.single_tokens import SingleArcs, SingleTokens
 from parcast_petri.options import Options
 from parcast_petri.programs.accounting import Records
 from parcast_petri.programs.operation_parts import (
@@ -133,12 +133,12 @@ def _drains(parts: Parts, places: Places) -> dict[str, Any]:
     return {"load": load, "speed": speed, "loads": (*loads,), "speeds": (*speeds,)}
 
 
-def _arcs(pairs: Sequence[tuple[Whole, Whole]]) -> Arcs:
-    """Return arcs of single tokens in the order of the transitions."""
+def _arcs(pairs: Sequence[tuple[Whole, Whole]]) -> SingleArcs:
+    """Return arcs in the order of the transitions."""
     transition = np.concatenate([transition.astype(np.int32) for transition, _ in pairs])
     place = np.concatenate([place.astype(np.int32) for _, place in pairs])
     order = np.argsort(transition, kind="stable")
-    return Arcs(transition[order], place[order], np.ones(len(order), np.int8))
+    return SingleArcs(transition[order], place[order])
 
 
 def _records(parts: Parts, places: Places) -> Records:

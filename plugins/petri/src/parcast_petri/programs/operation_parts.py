@@ -14,7 +14,6 @@ from parcast.program.source import SENDS
 from parcast_petri.nets.arcs import Whole
 from parcast_petri.nets.net import Link, Tokens
 from parcast_petri.options import Options
-from parcast_petri.programs.charges import charged
 from parcast_petri.programs.flows import ALONE, Flows, class_load
 from parcast_petri.programs.networks import Wires, networks_of, refuse_sharing, routes
 from parcast_petri.programs.rates import Rates
@@ -52,7 +51,7 @@ class Parts:
         messages = Messages.of(program, costs, query, options)
         count, op = len(columns.op), columns.op
         ranks = np.repeat(np.arange(len(columns.offsets) - 1), np.diff(columns.offsets))
-        seconds = charged(columns, costs, ranks)[1]
+        seconds = columns.own_seconds(costs, ranks)
         sends, late = columns.among(SENDS), columns.amount > costs.eager_limit
         meets = sends & (late | (costs.eager == "waits"))
         blocking = options.sends == "blocking"

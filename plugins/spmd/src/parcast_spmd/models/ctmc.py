@@ -20,7 +20,7 @@ import attrs
 
 from parcast.errors import UnsupportedError
 from parcast.plugins import kernel
-from parcast_spmd.mva.mva_kernels import harmonic
+from parcast_spmd.models.order_statistics import harmonic
 
 #: Jobs at the most: 2e8 states, some seconds of compiled work.
 MOST_JOBS = 20_000

@@ -2,18 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import attrs
+import numpy as np
 
 from parcast import UnsupportedError
+from parcast.plugins import kernel
 from parcast.quantities import Distribution
 from parcast_spmd.models.ctmc import absorption
 from parcast_spmd.models.demands import Demands
-from parcast_spmd.models.order_statistics import mean_maximum
+from parcast_spmd.models.order_statistics import harmonic, mean_maximum
 from parcast_spmd.models.phase_answer import Answer, Sampled, answer
 from parcast_spmd.mva.closed_network import MOST_JOBS
-from parcast_spmd.mva.mva_kernels import fork_join_sums
+
+#: The groups P that share a network, and their z and x of equation 16, in seconds.
+Point = tuple[int, float, float]
+
+
+@kernel("parcast-spmd")
+def fork_join_kernel(populations: Any, delays: Any, demands: Any, sums: Any, means: Any) -> None:
+    """Fill ``sums`` and ``means``; see `fork_join_sums`."""
+    for point in range(len(populations)):
+        size, z, x = populations[point], delays[point], demands[point]
+        total = total_rest = responses = responses_rest = 0.0
+        queue = 0.0
+        idle = 1.0
+        i = 0
+        while i < size and z * idle >= 1e-17 * x:
+            i += 1
+            response = x * (1.0 + queue)
+            cycle = z + response
+            queue = i * (response / cycle)
+            idle = z * idle / (i * x + z * idle)
+            # Compensated sums: 1e5 terms would lose two digits
+            term = cycle / i - total_rest
+            new = total + term
+            total_rest = (new - total) - term
+            total = new
+            term = response - responses_rest
+            new = responses + term
+            responses_rest = (new - responses) - term
+            responses = new
+        remaining = float(size - i)
+        sums[point] = total + remaining * x
+        responses += remaining * (x * (1.0 + queue)) + 0.5 * x * remaining * (remaining - 1.0)
+        means[point] = responses / size
 
 
 def eq16(phases: Sequence[Demands]) -> list[Answer]:
@@ -26,16 +61,44 @@ def eq16(phases: Sequence[Demands]) -> list[Answer]:
     for phase in phases:
         _check_steps(phase)
     points = [(phase.groups, phase.delay, phase.shared) for phase in phases]
-    distinct = list(dict.fromkeys(points))  # a surface has the same one at every d
-    totals, responses = fork_join_sums(*zip(*distinct, strict=True))
-    by_point = dict(
-        zip(distinct, zip(totals.tolist(), responses.tolist(), strict=True), strict=True)
-    )
-    answers = []
-    for phase, point in zip(phases, points, strict=True):
-        total, response = by_point[point]
-        answers.append(joined(phase, "eq16", phase.bursts * total, phase.bursts * response))
-    return answers
+    sums = fork_join_sums(dict.fromkeys(points))  # a surface has the same one at every d
+    return [
+        joined(phase, "eq16", phase.bursts * time, phase.bursts * response)
+        for phase, (time, response) in zip(phases, map(sums.__getitem__, points), strict=True)
+    ]
+
+
+def fork_join_sums(points: Iterable[Point]) -> dict[Point, tuple[float, float]]:
+    """Return of each point the makespan of eq. 16 and the mean response of its bursts; seconds.
+
+    With R1(i) of eq. 17, the response time at a queue of demand x that i jobs visit after a
+    delay z, these are the sum over i = 1..P of (z + R1(i)) / i, and the mean over i = 1..P of
+    R1(i). Each (z + R1(i)) / i is 1/X(i) = x + z B(i - 1, z/x) / i, where B is Erlang's loss
+    formula: once it has died out the rest of the sum is x a term.
+
+    Parameters
+    ----------
+    points
+        P, at least 1, with z and x in seconds, 0 or more.
+    """
+    sums, queued = {}, []
+    for jobs, delay, demand in points:
+        if jobs == 1:  # who waits for nobody
+            sums[jobs, delay, demand] = delay + demand, demand
+        elif demand == 0:
+            sums[jobs, delay, demand] = delay * harmonic(jobs), 0.0
+        else:
+            queued.append((jobs, delay, demand))
+    if not queued:
+        return sums
+    columns = [*map(list, zip(*queued, strict=True)), [0.0] * len(queued), [0.0] * len(queued)]
+    if fork_join_kernel.worth_compiling(sum(jobs for jobs, _, _ in queued)):
+        arrays = [np.array(column) for column in columns]
+        fork_join_kernel.compiled(*arrays)
+        columns = [array.tolist() for array in arrays]
+    else:
+        fork_join_kernel.plain(*columns)
+    return sums | dict(zip(queued, zip(*columns[3:], strict=True), strict=True))
 
 
 def _check_steps(phase: Demands) -> None:

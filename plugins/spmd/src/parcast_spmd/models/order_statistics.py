@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from parcast.quantities import Distribution
-from parcast_spmd.mva.mva_kernels import Floats, harmonic
+from parcast_spmd.mva.mva_kernels import Floats
 
 
 @functools.lru_cache(maxsize=4096)
@@ -36,6 +36,25 @@ def mean_maximum(law: Distribution, count: int) -> float:
     if law.law == "sampled":
         return _of_samples(sorted(parameters), count)
     return law.mean * _integral(law.scaled(1 / law.mean), count)
+
+
+def harmonic(count: int, after: float = 0.0) -> float:
+    """Return 1/(1 + a) + ... + 1/(n + a) with a = ``after``, 0 or more.
+
+    Where a = 0 it is H_n, the mean maximum of n exponentials (equation 5). Terms below 100 are
+    summed from the smallest, those beyond by Euler and Maclaurin.
+    """
+    few = min(count, max(0, 100 - int(min(after, 100.0))))
+    near = sum(1.0 / (i + after) for i in range(few, 0, -1))
+    if few == count:
+        return near
+    low, high = few + after, count + after
+    return near + math.log1p((count - few) / low) + _harmonic_rest(high) - _harmonic_rest(low)
+
+
+def _harmonic_rest(x: float) -> float:
+    s = 1.0 / (x * x)
+    return 0.5 / x - s * (1 / 12 - s * (1 / 120 - s / 252))
 
 
 def highest_mean(mean: float, variance: float, count: int) -> float:

@@ -1,4 +1,4 @@
-"""The hot recursions: exact mean value analysis and the fork-join sum, point by point.
+"""The hot recursions of exact mean value analysis, point by point.
 
 Every kernel is a plain Python function within numba's subset that calls no other function of
 this file. The functions with public names choose the form: plain for small questions, which
@@ -7,7 +7,6 @@ then never import numba, and compiled for large ones.
 
 from __future__ import annotations
 
-import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,36 +22,6 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 _CALL_STEPS, _NODE_STEPS = 30, 0.03
 #: So many jobs go through a kernel at once, for the sake of memory; a multiple of 8.
 _SLAB = 4096
-
-
-@kernel("parcast-spmd")
-def fork_join_kernel(populations: Any, delays: Any, demands: Any, sums: Any, means: Any) -> None:
-    """Fill ``sums`` and ``means``; see `fork_join_sums`."""
-    for point in range(len(populations)):
-        size, z, x = populations[point], delays[point], demands[point]
-        total = total_rest = responses = responses_rest = 0.0
-        queue = 0.0
-        idle = 1.0
-        i = 0
-        while i < size and z * idle >= 1e-17 * x:
-            i += 1
-            response = x * (1.0 + queue)
-            cycle = z + response
-            queue = i * (response / cycle)
-            idle = z * idle / (i * x + z * idle)
-            # Compensated sums: 1e5 terms would lose two digits
-            term = cycle / i - total_rest
-            new = total + term
-            total_rest = (new - total) - term
-            total = new
-            term = response - responses_rest
-            new = responses + term
-            responses_rest = (new - responses) - term
-            responses = new
-        remaining = float(size - i)
-        sums[point] = total + remaining * x
-        responses += remaining * (x * (1.0 + queue)) + 0.5 * x * remaining * (remaining - 1.0)
-        means[point] = responses / size
 
 
 @kernel("parcast-spmd")
@@ -159,61 +128,6 @@ def lattice_kernel(
             rates[s] = counts[s] / cycle
             for k in range(queues):
                 totals[point, k] += rates[s] * responses[s, k]
-
-
-def harmonic(count: int, after: float = 0.0) -> float:
-    """Return 1/(1 + a) + ... + 1/(n + a) with a = ``after``, 0 or more.
-
-    Where a = 0 it is H_n, the mean maximum of n exponentials (equation 5). Terms below 100 are
-    summed from the smallest, those beyond by Euler and Maclaurin.
-    """
-    few = min(count, max(0, 100 - int(min(after, 100.0))))
-    near = sum(1.0 / (i + after) for i in range(few, 0, -1))
-    if few == count:
-        return near
-    low, high = few + after, count + after
-    return near + math.log1p((count - few) / low) + _harmonic_rest(high) - _harmonic_rest(low)
-
-
-def _harmonic_rest(x: float) -> float:
-    s = 1.0 / (x * x)
-    return 0.5 / x - s * (1 / 12 - s * (1 / 120 - s / 252))
-
-
-def fork_join_sums(
-    populations: npt.ArrayLike, delays: npt.ArrayLike, demands: npt.ArrayLike
-) -> tuple[Floats, Floats]:
-    """Return the fork-join makespan of eq. 16 and the mean response of its bursts.
-
-    With R1(i) of eq. 17, the response time at a queue of demand x that i jobs visit after a
-    delay z, the results are the sum over i = 1..P of (z + R1(i)) / i, and the mean over
-    i = 1..P of R1(i). Each (z + R1(i)) / i is 1/X(i) = x + z B(i - 1, z/x) / i, where B is
-    Erlang's loss formula: once it has died out the rest of the sum is x a term.
-
-    Parameters
-    ----------
-    populations
-        P, whole numbers of at least 1; any shape that broadcasts with the others.
-    delays, demands
-        z and x in seconds, 0 or more and not both 0.
-
-    Returns
-    -------
-    tuple of arrays
-        Both in seconds, of the broadcast shape.
-
-    Raises
-    ------
-    SolveError
-        If an argument is out of its range.
-    """
-    shape, sizes, (z, x) = _points(populations, delays=delays, demands=demands)
-    sums, means, queued = np.zeros(z.size), np.zeros(z.size), x > 0
-    sums[~queued] = z[~queued] * [harmonic(size) for size in sizes[~queued].tolist()]
-    if queued.any():
-        arguments = (z[queued], x[queued])
-        sums[queued], means[queued] = _run(fork_join_kernel, sizes[queued], arguments, 2)
-    return sums.reshape(shape), means.reshape(shape)
 
 
 def delay_two_queues(

@@ -14,9 +14,8 @@ from collections.abc import Iterator, Sequence
 
 from parcast import UnsupportedError
 from parcast_spmd.models.demands import Demands
-from parcast_spmd.models.order_statistics import highest_mean, mean_maximum
+from parcast_spmd.models.order_statistics import harmonic, highest_mean, mean_maximum
 from parcast_spmd.models.phase_answer import Answer, answer
-from parcast_spmd.mva.mva_kernels import harmonic
 from parcast_spmd.options import BoundsOptions
 from parcast_spmd.solvers.phases import WORDS, PhaseModel, PhaseSolver, network_assumption
 

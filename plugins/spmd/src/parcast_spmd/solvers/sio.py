@@ -115,7 +115,8 @@ def range_of(phases: Sequence[Demands], answers: Sequence[Answer]) -> Range | No
     differs = False
     for phase, answer in zip(phases, answers, strict=True):
         by_model = answer.method in _BY_MODEL
-        differs |= by_model and (phase.groups > 1 or phase.joining > 0)
+        busy = phase.delay + phase.shared > 0
+        differs |= by_model and busy and (phase.groups > 1 or phase.joining > 0)
         whole += answer.time
         constant += _with_constant_bursts(phase) if by_model else answer.time
     if not differs or constant == 0:

@@ -14,8 +14,7 @@ from typing import Any
 import attrs
 
 from parcast_spmd.models.fork_join import rounds
-from parcast_spmd.models.order_statistics import highest_mean
-from parcast_spmd.mva.mva_kernels import harmonic
+from parcast_spmd.models.order_statistics import harmonic, highest_mean
 
 Interval = tuple[float, float | None]
 

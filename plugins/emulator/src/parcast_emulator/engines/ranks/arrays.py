@@ -220,28 +220,11 @@ def _routes(
 
 
 def _seconds(columns: Columns, rank: Any, striped: Any, costs: Costs) -> Floats:
-    seconds = np.zeros(len(columns.op))
-
-    def fill(names: tuple[str, ...], cost: Any) -> None:
-        chosen = np.flatnonzero(columns.among(names))
-        if len(chosen):
-            seconds[chosen] = cost(chosen, rank[chosen], columns.amount[chosen])
-
-    memory = columns.memory
-    fill(
-        ("compute",),
-        lambda chosen, ranks, flops: costs.compute(
-            ranks, flops, 0 if memory is None else memory[chosen]
-        ),
-    )
-    fill(("elapse",), lambda _, ranks, amount: costs.elapse(ranks, amount))
-    fill(("send", "isend", "sendrecv"), lambda _chosen, _ranks, size: costs.sending(size))
-    fill(
-        _ACCESSES,
-        lambda chosen, _, size: np.where(
-            striped[chosen], costs.piece(size, "shared"), costs.piece(size, "own")
-        ),
-    )
+    """Return what operations take of their process, and accesses of a disk."""
+    seconds = columns.own_seconds(costs, rank)
+    if len(ids := np.flatnonzero(columns.among(_ACCESSES))):
+        shared, own = (costs.piece(columns.amount[ids], kind) for kind in ("shared", "own"))
+        seconds[ids] = np.where(striped[ids], shared, own)
     return seconds
 
 
