@@ -28,7 +28,7 @@ import attrs
 import numpy as np
 from collectives import abci, hpc_tests, usernetes
 from numpy.typing import NDArray
-from series import Series, Size, truth, uk_benchmarks
+from series import COLLECTIVES, Series, Size, truth, uk_benchmarks
 
 from parcast.quantities import student_t
 from parcast_scaling import predict
@@ -72,10 +72,11 @@ def questions(series: Series) -> Iterator[Question]:
 
 
 @cache  # a question is of two groups
-def by_parcast(question: Question) -> Answer:
-    """Return the band of this project."""
+def by_parcast(question: Question, *, knowing: bool = False) -> Answer:
+    """Return the band of this project; ``knowing`` what may be stated beside the times."""
     points = [(size.p, seconds, size.n) for size in question.known for seconds in size.seconds]
-    (band,) = predict(points, [(question.asked.p, question.asked.n)])
+    known = question.series.known if knowing else None
+    (band,) = predict(points, [(question.asked.p, question.asked.n)], known=known)
     return Answer(band.median, band.low90, band.high90)
 
 
@@ -211,7 +212,11 @@ def main() -> None:
     add_sources(parser)
     parser.add_argument("--extrap", help="the python of an environment with Extra-P")
     options = parser.parse_args()
-    several = chosen(options)
+    print_tables(chosen(options), options.extrap)
+
+
+def print_tables(several: Sequence[Series], extrap: str | None) -> None:
+    """Print how predictions of series are, by group, and their knees."""
     groups: dict[tuple[str, str], list[Question]] = defaultdict(list)
     for series in several:
         for question in questions(series):
@@ -225,8 +230,11 @@ def main() -> None:
         print("| | in the 90 % band | width | median error | worst tenth from |")
         print("|---|---|---|---|---|")
         print(row("parcast", asked, [by_parcast(question) for question in asked]))
-        if options.extrap:
-            print(row("Extra-P 4.2", asked, by_extrap(asked, options.extrap)))
+        if group in COLLECTIVES:
+            knowing = [by_parcast(question, knowing=True) for question in asked]
+            print(row("parcast, network known", asked, knowing))
+        if extrap:
+            print(row("Extra-P 4.2", asked, by_extrap(asked, extrap)))
         print(row("power law", asked, [by_power(question) for question in asked]))
     for group in sorted({series.group for series in several}):
         count, near, inside = knees([series for series in several if series.group == group])

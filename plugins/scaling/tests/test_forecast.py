@@ -191,7 +191,7 @@ def test_times_that_tell_no_curve_are_one_sentence(points, sentence):
 def test_tails_are_lighter_from_four_times_on_and_the_middle_stays():
     """At twice what is measured nothing changes: there tails hold as they are."""
     sizes, runs = np.array([8.0, 16.0, 32.0, 64.0]), runs_of(lambda p: 100 / p + 2, (2, 4, 8))
-    calm = Rises(chance=1e-9)
+    calm = Rises(scale=1e-9)
     plain, lighter = (
         curves(observe(runs), sizes, np.ones(4), prior=prior, particles=600)[0].smooth
         for prior in (Prior(tails=1.0, rises=calm), Prior(rises=calm))

@@ -24,11 +24,13 @@ from parcast_scaling.forecast_texts import (
     print_work,
 )
 from parcast_scaling.isoefficiency import NeededWork, WorkAndSize, isoefficiency
+from parcast_scaling.known import Known, known_beside
 from parcast_scaling.limits import machine_bound
 from parcast_scaling.measuring import Measured, measure
 from parcast_scaling.mechanisms import Floats
 from parcast_scaling.prior import Prior
 from parcast_scaling.reading import Times
+from parcast_scaling.rises import Rises
 from parcast_scaling.times import Run, check
 from parcast_scaling.worth import Proposal, worth_measuring
 
@@ -46,6 +48,7 @@ class Wanted:
     p: str | None
     to: int | None
     machine: str | None
+    known: Known  #: by options
     sources: tuple[str, ...]  #: programs or traces that propose terms
     hold_out: str | None
     weak: bool
@@ -80,7 +83,7 @@ class Question:
     sizes: tuple[float, ...]  #: p to predict
     goal: float  #: the p whose band the runs that are worth measuring narrow
     work: Work
-    prior: Prior | None
+    prior: Prior
     bound: Bound | None
 
     def propose(self, runs: Sequence[Run], count: int) -> tuple[Proposal, ...]:
@@ -247,12 +250,11 @@ def _grows(runs: Sequence[Run]) -> bool:
     return len({run.p for run in runs}) > 1 and alike
 
 
-def _prior(
-    registry: Registry, times: Times, wanted: Wanted, sizes: Sequence[float]
-) -> Prior | None:
-    """Return the prior with the terms that programs or traces propose."""
+def _prior(registry: Registry, times: Times, wanted: Wanted, sizes: Sequence[float]) -> Prior:
+    """Return the prior by what is known, with the terms that programs or traces propose."""
+    prior = Prior(rises=Rises(known=known_beside(registry, times, wanted.machine, wanted.known)))
     if not wanted.sources:
-        return None
+        return prior
     names = ", ".join(wanted.sources)
     if wanted.machine is None:
         raise ParcastError(f"{names}: terms are proposed for a machine; name it by --on")
@@ -262,7 +264,8 @@ def _prior(
         )
     from parcast_scaling.proposed import with_proposed
 
-    return Prior(terms=with_proposed(registry, wanted.sources, wanted.machine, sizes))
+    terms = with_proposed(registry, wanted.sources, wanted.machine, sizes)
+    return attrs.evolve(prior, terms=terms)
 
 
 def _held_out(times: Times, hold_out: str | None) -> tuple[list[Run], list[Run]]:
