@@ -15,7 +15,6 @@ from parcast.errors import ParcastError
 
 if TYPE_CHECKING:
     from parcast import Registry
-    from parcast_scaling.reading import Times
 
 
 class Network(StrEnum):
@@ -59,8 +58,10 @@ def known_of_table(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Known:
     )
 
 
-def known_beside(registry: Registry, times: Times, machine: str | None, options: Known) -> Known:
-    """Return what options state, else the table or the machine.
+def known_beside(
+    registry: Registry, options: Known, table: Known, machine: str | None, where: str
+) -> Known:
+    """Return what options state, else the table at ``where``, or the machine.
 
     Raises
     ------
@@ -68,13 +69,13 @@ def known_beside(registry: Registry, times: Times, machine: str | None, options:
         If the table and the machine contradict each other, and no option says which is right.
     """
     cloud = registry.machine(machine).network.cloud if machine is not None else None
-    stated = options.over(times.known)
+    stated = options.over(table)
     if cloud is None or options.network is not None:
         return stated
     network = Network.CLOUD if cloud else Network.CLUSTER
     if stated.network not in {None, network}:
         raise ParcastError(
-            f"{times.where} states network = {stated.network}, and {machine} has a {network}'s; "
+            f"{where} states network = {stated.network}, and {machine} has a {network}'s; "
             "say which by --network"
         )
     return stated.over(Known(network=network))
