@@ -208,31 +208,40 @@ def knee(drawn: Curves) -> Knee:
     Its median is of the draws that have a knee on the grid: with those beyond, it would lie beyond
     as well where they are half, and too far out where they are fewer.
     """
-    x = np.log2(drawn.p)
-    rate = np.log2(drawn.n)[None] - drawn.smooth / math.log(2)
-    slopes = np.diff(rate, axis=1) / np.diff(x)[None]
-    middles = (x[1:] + x[:-1]) / 2
-    bent = slopes < _WORTH
-    bends = bent.any(axis=1)
-    place = bent.argmax(axis=1)
-    at = middles[place]
-    before = np.maximum(place - 1, 0)
-    rows = np.arange(len(place))
-    rise = slopes[rows, before] - slopes[rows, place]
-    part = (slopes[rows, before] - _WORTH) / np.where(rise > 0, rise, 1.0)
-    inner = (place > 0) & (rise > 0)
-    at = np.where(inner, middles[before] + np.clip(part, 0, 1) * (at - middles[before]), at)
-    positions = np.where(bends, at, np.inf)
+    positions = knee_positions(drawn.p, drawn.smooth, drawn.n)
+    bends = np.isfinite(positions)
     low, high = (_level(positions, level) for level in (0.05, 0.95))
-    binds, chance = _binds(drawn, np.where(bends, place, len(middles) - 1))
+    place = np.searchsorted(np.log2(drawn.p), positions).clip(1, len(drawn.p) - 1) - 1
+    binds, chance = _binds(drawn, place)
     return Knee(
         low90=low,
-        median=_level(at[bends], 0.5) if bends.any() else None,
+        median=_level(positions[bends], 0.5) if bends.any() else None,
         high90=high,
         chance=float(bends.mean()),
         binds=binds,
         binds_chance=chance,
     )
+
+
+def knee_positions(p: Floats, logs: Floats, n: Floats | float = 1.0) -> Floats:
+    """Return the logarithm to the base 2 of each draw's knee, infinite where it is beyond.
+
+    ``logs`` are of seconds at rising ``p`` and work ``n``, shape (draws, points).
+    """
+    x = np.log2(p)
+    rate = np.log2(n) - logs / math.log(2)
+    slopes = np.diff(rate, axis=1) / np.diff(x)[None]
+    middles = (x[1:] + x[:-1]) / 2
+    bent = slopes < _WORTH
+    place = bent.argmax(axis=1)
+    before = np.maximum(place - 1, 0)
+    rows = np.arange(len(place))
+    rise = slopes[rows, before] - slopes[rows, place]
+    part = (slopes[rows, before] - _WORTH) / np.where(rise > 0, rise, 1.0)
+    inner = (place > 0) & (rise > 0)
+    at = middles[place]
+    at = np.where(inner, middles[before] + np.clip(part, 0, 1) * (at - middles[before]), at)
+    return np.where(bent.any(axis=1), at, np.inf)
 
 
 def _level(positions: Floats, level: float) -> float | None:

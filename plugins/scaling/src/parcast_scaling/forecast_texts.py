@@ -120,14 +120,14 @@ def knee_sentence(answer: Forecast, counts: str) -> str:
             f"knee: at {counts} = {smallest:g} already or before: doubling makes it less than 1.41 "
             f"times as fast from there on{'' if grows else _PERHAPS_WEAK}"
         )
-    is_beyond = f"{beyond}, with a probability of {100 * (1 - knee.chance):.0f} %"
+    is_beyond = f"{beyond} with a probability of {100 * (1 - knee.chance):.0f} %"
     if knee.median is None or knee.chance < _UNLIKELY:
         start = f"knee: {is_beyond}"
     elif likely:
-        also = f", or {is_beyond}" if knee.chance < 1 - _UNLIKELY else ""
-        start = f"knee: {counts} = {knee.median:.3g} (90 %: {ends[0]} .. {ends[1]}){also}"
+        also = f"; {is_beyond}" if knee.chance < 1 - _UNLIKELY else ""
+        start = f"knee: {counts} = {knee.median:.3g} (90 %: {ends[0]} .. {ends[1]}{also})"
     else:
-        start = f"knee: {is_beyond}, else about {counts} = {knee.median:.3g}"
+        start = f"knee: {is_beyond} (else at about {counts} = {knee.median:.3g})"
     start += ", from where doubling makes it less than 1.41 times as fast"
     if not knee.binds_chance:
         return start
