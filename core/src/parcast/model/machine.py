@@ -142,7 +142,7 @@ class Network:
     #: cost where not stated
     copy_bandwidth: Bandwidth | None = None
     #: whether it is a cloud's, which jobs of others share unseen, or a cluster's own; unknown where
-    #: not stated. No solver asks; how often times rise suddenly beyond what is measured does.
+    #: not stated. Only forecasts from measured times ask: on clouds times rise oftener.
     cloud: bool | None = None
     local: LocalNetwork | None = None
     sizes: tuple[NetworkSize, ...] = ()  #: what changes with the size of messages, ascending
