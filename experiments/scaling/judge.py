@@ -10,6 +10,7 @@ Each series is cut after its second, third, ... size; what is before calibrates,
 times the last of it are predicted, where they were measured. Half of the families (by the hash of
 their names) tuned the prior; the tables are of the others, of these (``--half tuned``), or of all
 (``--half both``). Each family counts the same, and the standard error is that of their mean.
+Last stands how often codes bend in the next doubling, by what is stated.
 """
 
 from __future__ import annotations
@@ -21,20 +22,25 @@ import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from statistics import median
 
 import attrs
 import numpy as np
+from chances import table
 from collectives import abci, hpc_tests, usernetes
 from numpy.typing import NDArray
-from series import Series, Size, truth, uk_benchmarks
+from series import COLLECTIVES, Series, Size, truth, uk_benchmarks
 
 from parcast.quantities import student_t
 from parcast_scaling import predict
 from parcast_scaling.curves import curves
 from parcast_scaling.forecast import knee
 from parcast_scaling.times import Run, observe
+
+#: So many series of a family are asked whether they bend next.
+_CUTS = 12
 
 EXTRAP = Path(__file__).with_name("extrap_models.py")
 
@@ -72,10 +78,11 @@ def questions(series: Series) -> Iterator[Question]:
 
 
 @cache  # a question is of two groups
-def by_parcast(question: Question) -> Answer:
-    """Return the band of this project."""
+def by_parcast(question: Question, *, knowing: bool = False) -> Answer:
+    """Return the band of this project; ``knowing`` what may be stated beside the times."""
     points = [(size.p, seconds, size.n) for size in question.known for seconds in size.seconds]
-    (band,) = predict(points, [(question.asked.p, question.asked.n)])
+    known = question.series.known if knowing else None
+    (band,) = predict(points, [(question.asked.p, question.asked.n)], known=known)
     return Answer(band.median, band.low90, band.high90)
 
 
@@ -143,16 +150,21 @@ def _mean_of_families(asked: Sequence[Question], holds: NDArray[np.bool_]) -> tu
 
 
 def bend(series: Series) -> float | None:
-    """Return where the measured rate's slope falls under a half for good, by interpolation."""
-    x = np.log2([size.p for size in series.sizes])
-    rate = np.log2([size.n / median(size.seconds) for size in series.sizes])
-    slopes, middles = np.diff(rate) / np.diff(x), (x[1:] + x[:-1]) / 2
+    """Return where the measured rate's slope first falls under a half, by interpolation."""
+    slopes, middles = _slopes(series)
     under = np.flatnonzero(slopes < 0.5)
     if len(under) == 0 or under[0] == 0:
         return None
     after = under[0]
     part = (slopes[after - 1] - 0.5) / (slopes[after - 1] - slopes[after])
     return float(2 ** (middles[after - 1] + part * (middles[after] - middles[after - 1])))
+
+
+def _slopes(series: Series) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the slopes of the rate, and the logarithms of p that they are at."""
+    x = np.log2([size.p for size in series.sizes])
+    rate = np.log2([size.n / median(size.seconds) for size in series.sizes])
+    return np.diff(rate) / np.diff(x), (x[1:] + x[:-1]) / 2
 
 
 def knees(several: Sequence[Series]) -> tuple[int, int, int]:
@@ -175,6 +187,38 @@ def knees(several: Sequence[Series]) -> tuple[int, int, int]:
         near += found.median is not None and 0.5 <= found.median / at <= 2
         inside += (found.low90 or math.inf) <= at <= (found.high90 or math.inf)
     return count, near, inside
+
+
+def next_bends(several: Sequence[Series]) -> Iterator[tuple[bool, float, bool]]:
+    """Yield whether a series goes on, how likely the next doubling was to bend, and the truth.
+
+    A doubling bends where the rate's slope is under a half, as times show it. Each cut of a series
+    that has not bent is asked. Of a family :data:`_CUTS` series count at most, chosen by the hash
+    of their names. Who measures ends where it no longer pays: so those that go on are told apart.
+    """
+    families: dict[str, list[Series]] = defaultdict(list)
+    for series in several:
+        families[series.family].append(series)
+    for alike in families.values():
+        marked = sorted(alike, key=lambda series: sha256(series.name.encode()).hexdigest())
+        for series in marked[:_CUTS]:
+            slopes, _ = _slopes(series)
+            for count in range(2, len(series.sizes)):
+                if (slopes[: count - 1] < 0.5).any():
+                    break
+                known, asked = series.sizes[:count], series.sizes[count]
+                if asked.p / known[-1].p <= 2:
+                    stated = _chance_of_bend(known, asked)
+                    yield count + 1 < len(series.sizes), stated, bool(slopes[count - 1] < 0.5)
+
+
+def _chance_of_bend(known: Sequence[Size], asked: Size) -> float:
+    """Return how likely the slope from the last known size to another is under a half."""
+    runs = [Run(size.p, x, size.n) for size in known for x in size.seconds]
+    drawn, _ = curves(observe(runs), np.array([asked.p]), np.array([asked.n]))
+    last = known[-1]
+    rate = np.log(asked.n / last.n) - drawn.seen[:, 0] + math.log(median(last.seconds))
+    return float((rate < 0.5 * math.log(asked.p / last.p)).mean())
 
 
 def add_sources(parser: argparse.ArgumentParser) -> None:
@@ -211,7 +255,11 @@ def main() -> None:
     add_sources(parser)
     parser.add_argument("--extrap", help="the python of an environment with Extra-P")
     options = parser.parse_args()
-    several = chosen(options)
+    print_tables(chosen(options), options.extrap)
+
+
+def print_tables(several: Sequence[Series], extrap: str | None) -> None:
+    """Print how predictions of series are, by group, and their knees."""
     groups: dict[tuple[str, str], list[Question]] = defaultdict(list)
     for series in several:
         for question in questions(series):
@@ -225,14 +273,21 @@ def main() -> None:
         print("| | in the 90 % band | width | median error | worst tenth from |")
         print("|---|---|---|---|---|")
         print(row("parcast", asked, [by_parcast(question) for question in asked]))
-        if options.extrap:
-            print(row("Extra-P 4.2", asked, by_extrap(asked, options.extrap)))
+        if group in COLLECTIVES:
+            knowing = [by_parcast(question, knowing=True) for question in asked]
+            print(row("parcast, network known", asked, knowing))
+        if extrap:
+            print(row("Extra-P 4.2", asked, by_extrap(asked, extrap)))
         print(row("power law", asked, [by_power(question) for question in asked]))
     for group in sorted({series.group for series in several}):
         count, near, inside = knees([series for series in several if series.group == group])
         if count:
             print(f"\n{group}: of {count} knees beyond what calibrates {near} are predicted within "
                   f"a doubling, {inside} lie in the 90 % range")  # fmt: skip
+    cases = list(next_bends([series for series in several if series.group == "applications"]))
+    for goes_on, where in ((True, "go on"), (False, "end there")):
+        if alike := [(stated, true) for on, stated, true in cases if on == goes_on]:
+            print(f"\nof series that {where}\n\n{table('bend in the next doubling', alike)}")
 
 
 if __name__ == "__main__":

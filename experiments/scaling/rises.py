@@ -22,18 +22,17 @@ import attrs
 import numpy as np
 from judge import Question, add_sources, chosen, questions
 from numpy.typing import NDArray
+from series import COLLECTIVES
 
 from parcast_scaling.curves import curves
+from parcast_scaling.known import Network
+from parcast_scaling.prior import Prior
+from parcast_scaling.rises import Rises
 from parcast_scaling.times import Run, observe
 
 _TIMES = np.array([2.0, 3.0, 5.0])
 
 _CUTS = 12
-
-_COLLECTIVES = {"allreduce", "bcast"}
-
-#: Where the network is shared with others.
-_CLOUDS = {"perfstudy", "flux-usernetes"}
 
 
 @attrs.frozen(kw_only=True)
@@ -49,7 +48,12 @@ class Outcome:
     @property
     def collective(self) -> bool:
         """Whether it is an operation alone, without a code around it."""
-        return self.question.series.group in _COLLECTIVES
+        return self.question.series.group in COLLECTIVES
+
+    @property
+    def cloud(self) -> bool:
+        """Whether its network is a cloud's."""
+        return self.question.series.known.network == Network.CLOUD
 
     @property
     def change(self) -> float:
@@ -61,8 +65,8 @@ class Outcome:
 #: What may be known before, and told apart by.
 KINDS: dict[str, Callable[[Outcome], bool]] = {
     "collectives": lambda of: of.collective,
-    "collectives on clouds": lambda of: of.collective and of.question.series.source in _CLOUDS,
-    "collectives elsewhere": lambda of: of.collective and of.question.series.source not in _CLOUDS,
+    "collectives on clouds": lambda of: of.collective and of.cloud,
+    "collectives elsewhere": lambda of: of.collective and not of.cloud,
     "collectives, repeats apart by 10 % or more": lambda of: of.collective and of.noise >= 0.1,
     "collectives, repeats nearer or none": lambda of: of.collective and of.noise < 0.1,
     "collectives, two sizes known": lambda of: of.collective and len(of.question.known) == 2,
@@ -77,12 +81,13 @@ KINDS: dict[str, Callable[[Outcome], bool]] = {
 }
 
 
-def outcome(question: Question) -> Outcome:
+def outcome(question: Question, *, knowing: bool) -> Outcome:
     """Return what a doubling shows, and what was expected."""
+    prior = Prior(rises=Rises(known=question.series.known)) if knowing else Prior()
     runs = [Run(size.p, x, size.n) for size in question.known for x in size.seconds]
     observed = observe(runs)
     at = np.array([question.asked.p]), np.array([question.asked.n])
-    drawn, posterior = curves(observed, *at)
+    drawn, posterior = curves(observed, *at, prior=prior)
     draws = np.exp(drawn.seen[:, 0])
     middle = np.median(draws)
     return Outcome(
@@ -101,7 +106,7 @@ def thinned(asked: Sequence[Question]) -> list[Question]:
         families[question.series.family].append(question)
     kept = []
     for several in families.values():
-        limit = None if several[0].series.group in _COLLECTIVES else _CUTS
+        limit = None if several[0].series.group in COLLECTIVES else _CUTS
         kept += sorted(several, key=_mark)[:limit]
     return kept
 
@@ -131,8 +136,15 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     add_sources(parser)
-    asked = [each for series in chosen(parser.parse_args()) for each in questions(series)]
-    seen = [outcome(each) for each in thinned([each for each in asked if each.factor == 2])]
+    parser.add_argument(
+        "--knowing", action="store_true", help="whose network it is, and whether a code computes"
+    )
+    options = parser.parse_args()
+    asked = [each for series in chosen(options) for each in questions(series)]
+    seen = [
+        outcome(each, knowing=options.knowing)
+        for each in thinned([each for each in asked if each.factor == 2])
+    ]
     heads = " | ".join(f"over {times:g} times" for times in _TIMES)
     print(f"| | times of families (with a rise) | {heads} |")
     print("|---|---|" + "---|" * len(_TIMES))

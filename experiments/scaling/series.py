@@ -17,6 +17,8 @@ from pathlib import Path
 import attrs
 from clones import texts
 
+from parcast_scaling.known import Known, Measures, Network
+
 #: Where an output states its time, by the code's folder; of GROMACS it is ns a day, a rate.
 _TIMES = {
     "CASTEP": r"Total time\s+=\s+([\d.]+) s",
@@ -25,6 +27,12 @@ _TIMES = {
     "OpenSBLI": r"Total Wall time\s+([\d.]+)",
     "VASP": r"LOOP\+:\s+cpu time\s+[\d.]+:\s+real time\s+([\d.]+)",
 }
+
+#: Groups that are an operation alone, without a code around it.
+COLLECTIVES = {"allreduce", "bcast"}
+
+#: Sources whose network is a cloud's.
+_CLOUDS = {"perfstudy", "flux-usernetes"}
 
 _ALLREDUCE_BYTES = {"4", "64", "1024", "16384", "262144", "1048576"}
 
@@ -47,6 +55,14 @@ class Series:
     name: str
     sizes: tuple[Size, ...]
     source: str = "archer-benchmarks"
+
+    @property
+    def known(self) -> Known:
+        """What may be stated of it beside its times."""
+        return Known(
+            network=Network.CLOUD if self.source in _CLOUDS else Network.CLUSTER,
+            measures=Measures.COMMUNICATION if self.group in COLLECTIVES else Measures.CODE,
+        )
 
     @property
     def judged(self) -> bool:

@@ -137,6 +137,7 @@ def refusal(run, tmp_path, *arguments):
         (["run-2.tit", "t.csv", "--on", "old.toml"], "t.csv is a table of amounts; give it alone"),
         (["t.csv", "--on", "old.toml"], "leave out --on"),
         (["stencil2d", "--on", "old.toml"], "stencil2d is no recorded run"),
+        (["stencil2d"], "stencil2d has neither measured times nor a recorded run; give a table"),
         (["run-2.tit", "run-2.tit", "--on", "old.toml"], "has 2 processes, as a run before it"),
         (["run-2.tit", "--on", "old.toml", "--hold-out", "8"], "--hold-out 8: there is no run"),
         (["gone.tit", "--on", "old.toml"], "gone.tit"),

@@ -131,13 +131,16 @@ def test_p_and_work_are_a_surface_with_lines_of_equal_efficiency(run):
         (["t.csv", "-p", "0"], "-p '0': write whole numbers"),
         (["t.csv", "-o", "t.png"], ".html"),
         (["t.csv", "--hold-out", "4,8"], "times at 2 values of p (16, 32) tell no curve"),
-        (["t.csv", "--on", "m.toml"], "what a machine needs at least is known from amounts"),
+        (["t.csv", "--on", "m.toml"], "m.toml does not exist"),
+        (["empty.toml"], "empty.toml is empty; give a table with columns p and time (.csv)"),
+        (["empty.toml", "--to", "64"], "empty.toml is empty; give a table with columns p"),
         (["a.csv", "--to", "64"], "--to is about times, and a.csv has none"),
         (["a.csv", "--weak"], "--weak is about times, and a.csv has none"),
     ],
 )
 def test_bad_questions_are_one_sentence(run, arguments, sentence):
     Path("a.csv").write_text("p,bytes\n4,1\n8,2\n16,4\n")
+    Path("empty.toml").touch()
     code, out, err = run("scaling", *arguments)
     assert code == 2
     assert out == ""
@@ -306,3 +309,13 @@ def test_sizes_between_and_beyond_what_is_measured_are_proposed_up_to_the_limit(
 def test_a_miss_costs_another_run_and_a_wider_band_is_no_progress():
     progress = _progress(math.log(8), np.log([16, 8, 2.01, 2, 1.5]), math.log(2))
     assert progress == pytest.approx([0, 0, 0.5, 1, 1], abs=0.01)
+
+
+def test_copies_of_runs_and_columns_that_may_be_times_are_pointed_out(run):
+    rows = "4,10\n8,6\n16,3.5\n"
+    Path("copies.csv").write_text("p,time\n" + rows + rows)
+    Path("repeats.csv").write_text("p,time\n" + rows + "4,10\n8,6.1\n16,3.5\n")
+    assert "every time stands 2 times or more" in run("scaling", "copies.csv", "-p", "32")[1]
+    assert "every time stands" not in run("scaling", "repeats.csv", "-p", "32")[1]
+    Path("dauer.csv").write_text("p,dauer\n" + rows)
+    assert "dauer is no amount of a phase: name it time if it is" in run("scaling", "dauer.csv")[1]

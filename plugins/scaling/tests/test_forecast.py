@@ -12,7 +12,7 @@ from parcast_scaling import discrepancy, predict
 from parcast_scaling.curves import curves
 from parcast_scaling.discrepancy import Observed
 from parcast_scaling.evidence import infer
-from parcast_scaling.forecast import forecast
+from parcast_scaling.forecast import forecast, knee, knee_positions
 from parcast_scaling.mechanisms import CONTENTION, MECHANISMS, WORK, binding
 from parcast_scaling.prior import Prior
 from parcast_scaling.rises import Rises
@@ -49,6 +49,31 @@ def test_contention_that_was_measured_is_named_and_bends_the_curve():
     # the rate's slope is 1/2 where 100/p = 3 (0.05 p)
     assert answer.knee.median == pytest.approx(math.sqrt(100 / 0.15), rel=0.25)
     assert answer.knee.binds == CONTENTION
+
+
+def test_the_knee_of_each_curve_is_where_its_slope_is_a_half_or_beyond():
+    """Of 1/p + s the rate's slope is 1/(1 + s p): a half at p = 1/s."""
+    p = np.geomspace(1, 256, 17)
+    serial = np.array([1 / 8, 1 / 64, 1e-6])
+    positions = knee_positions(p, np.log(1 / p[None] + serial[:, None]))
+    assert 2 ** positions[:2] == pytest.approx(1 / serial[:2], rel=0.02)
+    assert np.isinf(positions[2])
+    weak = knee_positions(p, np.log(1 + p[None] / 64), p)  # the same, n growing as p
+    assert 2**weak == pytest.approx(64, rel=0.02)
+
+
+def test_the_median_knee_is_of_the_curves_that_have_one():
+    """Where most have none up to there, its place is stated beside that probability."""
+    drawn, _ = curves(
+        observe(runs_of(lambda p: 100 / p + 0.4)), np.geomspace(2, 1024, 19), np.ones(19)
+    )
+    near = drawn.at(slice(0, 14))  # as far as 181, where most bend later
+    answer, close = knee(drawn), knee(near)
+    assert answer.chance > 0.5 > close.chance > 0.05
+    earlier = knee_positions(near.p, near.smooth) <= math.log2(close.median)
+    assert earlier.mean() == pytest.approx(close.chance / 2, abs=1e-3)
+    assert close.median < near.p[-1] < answer.median
+    assert close.high90 is None
 
 
 def test_a_flat_weak_series_with_its_work_is_no_knee():
@@ -191,7 +216,7 @@ def test_times_that_tell_no_curve_are_one_sentence(points, sentence):
 def test_tails_are_lighter_from_four_times_on_and_the_middle_stays():
     """At twice what is measured nothing changes: there tails hold as they are."""
     sizes, runs = np.array([8.0, 16.0, 32.0, 64.0]), runs_of(lambda p: 100 / p + 2, (2, 4, 8))
-    calm = Rises(chance=1e-9)
+    calm = Rises(scale=1e-9)
     plain, lighter = (
         curves(observe(runs), sizes, np.ones(4), prior=prior, particles=600)[0].smooth
         for prior in (Prior(tails=1.0, rises=calm), Prior(rises=calm))

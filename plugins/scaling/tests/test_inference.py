@@ -63,7 +63,7 @@ def test_what_a_run_is_expected_to_tell_is_about_what_it_tells():
     (proposal,) = worth_measuring(RUNS, 128, 1, seed=1)
     assert proposal.before > 1.5 * proposal.after
     several = [*RUNS, Run(proposal.p, proposal.seconds)]
-    calm = Prior(rises=Rises(chance=1e-9))
+    calm = Prior(rises=Rises(scale=1e-9))
     drawn, _ = curves(observe(several), np.array([128.0]), np.ones(1), prior=calm)
     low, high = np.quantile(drawn.seen, [0.05, 0.95])
     assert 0.5 < (high - low) / math.log(proposal.after) < 1.5

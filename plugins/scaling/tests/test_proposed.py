@@ -11,6 +11,7 @@ import pytest
 from parcast import Prediction
 from parcast.errors import ParcastError
 from parcast_scaling.forecast import forecast
+from parcast_scaling.known import Known
 from parcast_scaling.mechanisms import MECHANISMS
 from parcast_scaling.prior import Prior
 from parcast_scaling.proposed import with_proposed
@@ -76,7 +77,8 @@ def times():
 
 
 def wanted(**options):
-    usual = {"p": None, "to": 512, "machine": None, "sources": (), "hold_out": None, "weak": False}
+    usual = {"p": None, "to": 512, "machine": None, "sources": (), "hold_out": None, "weak": False,
+             "known": Known()}  # fmt: skip
     rest = {
         "efficiency": 0.5,
         "worth_measuring": 0,

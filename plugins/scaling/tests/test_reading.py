@@ -170,6 +170,7 @@ def test_a_table_without_times_is_none(tmp_path):
         ("t.csv", "q,time\n4,10\n", "there is no column 'p'"),
         ("t.csv", "p,time\n4,0\n", "t.csv:2: time = 0 must be above 0; leave out runs that failed"),
         ("t.csv", "p,time\n4,10 MB\n", "t.csv:2: time = '10 MB'"),
+        ("t.csv", "p,time\n4 nodes,10\n", "EUR, %; write the number alone"),
         ("t.csv", "p,time\n4.5,10\n", "t.csv:2: p = '4.5' must be a whole number"),
         ("t.csv", "p,time,machine\n4,1,a\n8,1,b\n", "column 'machine' has 2 values"),
         ("e.txt", "PARAMETER p\nPOINTS 4 8\nDATA 1\n", "1 lines of DATA for 2 POINTS"),

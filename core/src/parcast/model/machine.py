@@ -141,6 +141,9 @@ class Network:
     #: bytes a second of what a process copies in a collective to where it sends it from; at no
     #: cost where not stated
     copy_bandwidth: Bandwidth | None = None
+    #: whether it is a cloud's, which jobs of others share unseen, or a cluster's own; unknown where
+    #: not stated. Only forecasts from measured times ask: on clouds times rise oftener.
+    cloud: bool | None = None
     local: LocalNetwork | None = None
     sizes: tuple[NetworkSize, ...] = ()  #: what changes with the size of messages, ascending
     levels: tuple[NetworkLevel, ...] = ()  #: of processes that are nearer, the nearest first

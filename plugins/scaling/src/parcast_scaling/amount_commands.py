@@ -62,9 +62,10 @@ def find_formulas(
 
 def _table(context: typer.Context, runs: list[str], on: str | None) -> tuple[Any, str | None]:
     """Return the amounts that are given, or counted in runs, and the files of these."""
-    from parcast_scaling.runs import amounts_of
+    from parcast_scaling.columns import TABLES
+    from parcast_scaling.runs import amounts_of, check_recorded
 
-    tables = [run for run in runs if run.lower().endswith((".csv", ".tsv"))]
+    tables = [run for run in runs if run.lower().endswith(TABLES)]
     if tables and len(runs) == 1:
         if on is not None:
             raise ParcastError(f"--on {on}: {tables[0]} is a table of amounts; leave out --on")
@@ -72,6 +73,7 @@ def _table(context: typer.Context, runs: list[str], on: str | None) -> tuple[Any
     if tables:
         raise ParcastError(f"{tables[0]} is a table of amounts; give it alone, or traces alone")
     if on is None:
+        check_recorded(context.obj, runs)
         raise ParcastError(
             "name the machine that the traces ran on with --on; its processor.rate makes the "
             "seconds of their computation operations, which other machines take"
@@ -106,7 +108,8 @@ def _print_scaling(result: Scaling) -> None:
     for amount in result.amounts:
         if amount.field is None and amount.formula is not None:
             print_text(
-                f'\n{amount.column} is none of a phase; --set {amount.column}="{amount.formula}"'
+                f"\n{amount.column} is no amount of a phase: name it time if it is one; else "
+                f'--set {amount.column}="{amount.formula}"'
             )
 
 

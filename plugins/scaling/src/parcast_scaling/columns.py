@@ -10,6 +10,9 @@ from parcast.errors import FileError, shorten
 
 Row = tuple[str, Mapping[str, Any]]
 
+#: The ends of files that are tables, of times or of amounts.
+TABLES = (".csv", ".tsv")
+
 #: Names of the column of sizes and of the column of times.
 SIZES = ("p", "processes", "ranks", "nodes")
 TIMES = ("time", "seconds", "walltime", "wall time", "wall_time", "runtime", "elapsed", "duration")
@@ -92,6 +95,8 @@ def fix_of(value: Any) -> str:
     text = str(value).strip()
     if re.search(r"\d,\d", text):
         return "; write a decimal point, and nothing between thousands"
+    if re.fullmatch(r"\d+\s*(nodes?|ranks?|processes|procs?|cores?)", text):
+        return "; write the number alone"
     if not re.search(r"\d", text):
         return "; leave out runs that failed"
     return ""

@@ -10,6 +10,7 @@ import typer
 
 from parcast.cli import output_option
 from parcast.errors import ParcastError
+from parcast_scaling.known import Known, Measures, Network
 
 if TYPE_CHECKING:
     from parcast import Registry
@@ -39,7 +40,21 @@ On = Annotated[
     str | None,
     typer.Option(
         help="The machine of the runs: its rate makes seconds of traces operations; no time is "
-        "less than it needs for amounts beside times."
+        "less than it needs for amounts beside times; on a cloud's, times rise oftener."
+    ),
+]
+OfNetwork = Annotated[
+    Network | None,
+    typer.Option(
+        help="Whose network it is, if not the table's or the machine's: on clouds, times rise "
+        "oftener beyond what is measured."
+    ),
+]
+WhatIsMeasured = Annotated[
+    Measures | None,
+    typer.Option(
+        help="Communication alone, such as a benchmark of a collective, or a code that computes "
+        "as well; if not said, by whether its times fall."
     ),
 ]
 HoldOut = Annotated[
@@ -94,6 +109,8 @@ def scaling(
     p: At = None,
     to: To = None,
     on: On = None,
+    network: OfNetwork = None,
+    measures: WhatIsMeasured = None,
     hold_out: HoldOut = None,
     weak: Weak = False,
     efficiency: Efficiency = 0.5,
@@ -114,11 +131,16 @@ def scaling(
     --to, --weak or --worth-measuring both are.
     """
     of_times = {"--to": to is not None, "--weak": weak, "--worth-measuring": worth_measuring > 0,
-                "--measure": measure is not None}  # fmt: skip
+                "--measure": measure is not None, "--network": network is not None,
+                "--measures": measures is not None}  # fmt: skip
     options = [name for name, present in of_times.items() if present]
     times, sources = _times_and_sources(context.obj, runs, on, times_wanted=bool(options))
     if times is None:
         if options:
+            from parcast_scaling.columns import TABLES
+            from parcast_scaling.runs import check_recorded
+
+            check_recorded(context.obj, [run for run in runs if not run.lower().endswith(TABLES)])
             raise ParcastError(
                 f"{options[0]} is about times, and {runs[0]} has none; give a table with p and time"
             )
@@ -131,6 +153,7 @@ def scaling(
         p=p,
         to=to,
         machine=on,
+        known=Known(network=network, measures=measures),
         sources=sources,
         hold_out=hold_out,
         weak=weak,

@@ -146,9 +146,15 @@ class Discrepancy:
         )
 
     def _kernel(self, places: Floats) -> Floats:
-        """Return the covariance of fractional Brownian motion that starts at the smallest size."""
-        power = 2 * self.prior.roughness
-        start = np.linalg.norm(places, axis=1) ** power
-        apart = np.linalg.norm(places[:, None] - places[None], axis=-1) ** power
-        kernel: Floats = 0.5 * (start[:, None] + start[None] - apart)
-        return kernel
+        return fractional(places, self.prior.roughness)
+
+
+def fractional(places: Floats, roughness: float) -> Floats:
+    """Return the covariance of fractional Brownian motion that starts at 0.
+
+    ``places`` are by doublings, shape (points, axes).
+    """
+    start = np.linalg.norm(places, axis=1) ** (2 * roughness)
+    apart = np.linalg.norm(places[:, None] - places[None], axis=-1) ** (2 * roughness)
+    kernel: Floats = 0.5 * (start[:, None] + start[None] - apart)
+    return kernel

@@ -10,13 +10,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.quantities import format_seconds
 from parcast_scaling.curves import SEED, Bound, Curves, curves
 from parcast_scaling.evidence import Posterior
+from parcast_scaling.known import Known
 from parcast_scaling.mechanisms import WORK, Floats
 from parcast_scaling.prior import Prior
-from parcast_scaling.rises import APPLICATIONS, COLLECTIVES
-from parcast_scaling.times import Run, as_runs, check, doubtful_steps, observe
+from parcast_scaling.rise_texts import rise_sentence
+from parcast_scaling.rises import Rises
+from parcast_scaling.times import Run, as_runs, check, doubtful_copies, doubtful_steps, observe
 
 #: The ends of bands, and the quantiles that they are.
 _ENDS = ("low99", "low90", "low50", "median", "high50", "high90", "high99")
@@ -53,8 +54,8 @@ class Band:
 class Knee:
     """Where another doubling makes a code less than 1.41 times as fast."""
 
-    median: float | None  #: None where more than half of the draws have no knee as far as asked
-    low90: float | None
+    median: float | None  #: of the draws that have one as far as asked; None where none has
+    low90: float | None  #: of all draws; None where beyond what is asked
     high90: float | None
     chance: float  #: the probability that it is no farther than asked
     binds: str  #: what takes the largest part there besides the divided work
@@ -72,6 +73,7 @@ class Forecast:
     knee: Knee
     noise: float  #: relative standard deviation of one run
     misfit: float  #: of sizes about any sum of terms, the median
+    known: Known = Known()  #: beside the times
     remarks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,7 +81,9 @@ class Forecast:
         return {"schema": 1, "source": self.where, **attrs.asdict(self)}
 
 
-def predict(points: Iterable[Any], query: Iterable[Any], *, seed: int = SEED) -> tuple[Band, ...]:
+def predict(
+    points: Iterable[Any], query: Iterable[Any], *, seed: int = SEED, known: Known | None = None
+) -> tuple[Band, ...]:
     """Return the band of each size that is asked.
 
     Parameters
@@ -91,6 +95,8 @@ def predict(points: Iterable[Any], query: Iterable[Any], *, seed: int = SEED) ->
         Sizes: p, or tuples ``(p, n)``.
     seed
         The same seed gives the same bands.
+    known
+        Whose network the runs have, and whether they are of communication alone.
 
     Raises
     ------
@@ -101,7 +107,8 @@ def predict(points: Iterable[Any], query: Iterable[Any], *, seed: int = SEED) ->
     check(runs, "points", needed=2)
     sizes = [item if isinstance(item, Sequence) else (item, 1.0) for item in query]
     p, n = (np.array([float(item[axis]) for item in sizes]) for axis in (0, 1))
-    drawn, _ = curves(observe(runs), p, n, seed=seed)
+    prior = Prior(rises=Rises(known=known or Known()))
+    drawn, _ = curves(observe(runs), p, n, prior=prior, seed=seed)
     return bands(drawn, 0.5)
 
 
@@ -156,7 +163,12 @@ def forecast(
         knee=knee(drawn.at(slice(len(sizes), None))),
         noise=observed.noise,
         misfit=misfit,
-        remarks=(*doubtful_steps(runs), *_remarks(posterior, misfit, curve)),
+        known=posterior.discrepancy.prior.rises.known,
+        remarks=(
+            *doubtful_steps(runs),
+            *doubtful_copies(runs, where),
+            *_remarks(posterior, misfit, curve),
+        ),
     )
 
 
@@ -191,32 +203,45 @@ def bands(drawn: Curves, target: float) -> tuple[Band, ...]:
 
 
 def knee(drawn: Curves) -> Knee:
-    """Return where the slope of the rate falls under a half, of draws on a grid of rising p."""
-    x = np.log2(drawn.p)
-    rate = np.log2(drawn.n)[None] - drawn.smooth / math.log(2)
-    slopes = np.diff(rate, axis=1) / np.diff(x)[None]
-    middles = (x[1:] + x[:-1]) / 2
-    bent = slopes < _WORTH
-    bends = bent.any(axis=1)
-    place = bent.argmax(axis=1)
-    at = middles[place]
-    before = np.maximum(place - 1, 0)
-    rows = np.arange(len(place))
-    rise = slopes[rows, before] - slopes[rows, place]
-    part = (slopes[rows, before] - _WORTH) / np.where(rise > 0, rise, 1.0)
-    inner = (place > 0) & (rise > 0)
-    at = np.where(inner, middles[before] + np.clip(part, 0, 1) * (at - middles[before]), at)
-    positions = np.where(bends, at, np.inf)
-    low, middle, high = (_level(positions, level) for level in (0.05, 0.5, 0.95))
-    binds, chance = _binds(drawn, np.where(bends, place, len(middles) - 1))
+    """Return where the slope of the rate falls under a half, of draws on a grid of rising p.
+
+    Its median is of the draws that have a knee on the grid: with those beyond, it would lie beyond
+    as well where they are half, and too far out where they are fewer.
+    """
+    positions = knee_positions(drawn.p, drawn.smooth, drawn.n)
+    bends = np.isfinite(positions)
+    low, high = (_level(positions, level) for level in (0.05, 0.95))
+    place = np.searchsorted(np.log2(drawn.p), positions).clip(1, len(drawn.p) - 1) - 1
+    binds, chance = _binds(drawn, place)
     return Knee(
         low90=low,
-        median=middle,
+        median=_level(positions[bends], 0.5) if bends.any() else None,
         high90=high,
         chance=float(bends.mean()),
         binds=binds,
         binds_chance=chance,
     )
+
+
+def knee_positions(p: Floats, logs: Floats, n: Floats | float = 1.0) -> Floats:
+    """Return the logarithm to the base 2 of each draw's knee, infinite where it is beyond.
+
+    ``logs`` are of seconds at rising ``p`` and work ``n``, shape (draws, points).
+    """
+    x = np.log2(p)
+    rate = np.log2(n) - logs / math.log(2)
+    slopes = np.diff(rate, axis=1) / np.diff(x)[None]
+    middles = (x[1:] + x[:-1]) / 2
+    bent = slopes < _WORTH
+    place = bent.argmax(axis=1)
+    before = np.maximum(place - 1, 0)
+    rows = np.arange(len(place))
+    rise = slopes[rows, before] - slopes[rows, place]
+    part = (slopes[rows, before] - _WORTH) / np.where(rise > 0, rise, 1.0)
+    inner = (place > 0) & (rise > 0)
+    at = middles[place]
+    at = np.where(inner, middles[before] + np.clip(part, 0, 1) * (at - middles[before]), at)
+    return np.where(bent.any(axis=1), at, np.inf)
 
 
 def _level(positions: Floats, level: float) -> float | None:
@@ -240,7 +265,10 @@ def _remarks(posterior: Posterior, misfit: float, curve: Curves) -> tuple[str, .
     largest = float(posterior.discrepancy.observed.p.max())
     far = curve.p > largest
     if far.any():
-        remarks.append(_rise(curve, int(np.argmax(far)), float(np.median(posterior.exposed()))))
+        nearest = int(np.argmax(far))
+        known = posterior.discrepancy.prior.rises.known
+        exposed = float(np.median(posterior.exposed()))
+        remarks.append(rise_sentence(known, curve.seen[:, nearest], curve.p[nearest], exposed))
         spread = np.diff(np.quantile(curve.seen, [0.05, 0.95], axis=0), axis=0)[0]
         wide = far & (spread > math.log(3))
         if wide.any():
@@ -254,17 +282,3 @@ def _remarks(posterior: Posterior, misfit: float, curve: Curves) -> tuple[str, .
             "differ in more than p, or the machine was busy"
         )
     return tuple(remarks)
-
-
-def _rise(curve: Curves, place: int, exposed: float) -> str:
-    """Return what is known of sudden rises at a size, and of those on public systems."""
-    counted = COLLECTIVES if exposed > 0.5 else APPLICATIONS
-    draws = curve.seen[:, place]
-    chance = (draws > np.median(draws) + math.log(2)).mean()
-    stated = f"{100 * chance:.1f} %" if chance > 5e-4 else "under 0.1 %"
-    return (
-        f"nothing measured rules out a sudden rise: {counted.twofold} of {counted.times} public "
-        f"times of {counted.what} are more than twice the prediction at one doubling; here, at "
-        f"p={curve.p[place]:g}, the chance of that is {stated}, and 1 % of times take more than "
-        f"{format_seconds(math.exp(np.quantile(draws, 0.99)))}"
-    )

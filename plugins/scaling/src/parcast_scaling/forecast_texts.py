@@ -19,6 +19,9 @@ _LISTED = 12
 #: Said of a code that no process speeds up.
 _PERHAPS_WEAK = "; if the work grows as p, say so by --weak"
 
+#: From which probability on a knee is stated before what is beyond, and up to which it is not.
+LIKELY, _UNLIKELY = 0.5, 0.05
+
 #: The heads of a table, and its rows.
 Cells = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 
@@ -110,16 +113,21 @@ def knee_sentence(answer: Forecast, counts: str) -> str:
     beyond = f"beyond {last:g}"
     ends = [f"{end:.3g}" if end is not None else beyond for end in (knee.low90, knee.high90)]
     smallest = min(run.p for run in answer.runs)
-    if knee.median is not None and knee.median < 1.25 * smallest:
+    likely = knee.chance >= LIKELY
+    if likely and knee.median is not None and knee.median < 1.25 * smallest:
         grows = len({run.n for run in answer.runs}) > 1
         return (
             f"knee: at {counts} = {smallest:g} already or before: doubling makes it less than 1.41 "
             f"times as fast from there on{'' if grows else _PERHAPS_WEAK}"
         )
-    if knee.median is None:
-        start = f"knee: {beyond}, with a probability of {100 * (1 - knee.chance):.0f} %"
+    is_beyond = f"{beyond} with a probability of {100 * (1 - knee.chance):.0f} %"
+    if knee.median is None or knee.chance < _UNLIKELY:
+        start = f"knee: {is_beyond}"
+    elif likely:
+        also = f"; {is_beyond}" if knee.chance < 1 - _UNLIKELY else ""
+        start = f"knee: {counts} = {knee.median:.3g} (90 %: {ends[0]} .. {ends[1]}{also})"
     else:
-        start = f"knee: {counts} = {knee.median:.3g} (90 %: {ends[0]} .. {ends[1]})"
+        start = f"knee: {is_beyond} (else at about {counts} = {knee.median:.3g})"
     start += ", from where doubling makes it less than 1.41 times as fast"
     if not knee.binds_chance:
         return start

@@ -31,18 +31,21 @@ def machine_bound(registry: Registry, times: Times, machine: str | None) -> Boun
     Raises
     ------
     ParcastError
-        If there is a machine and no column of amounts.
+        If there is no column of amounts, and the machine does not say whose network it has.
     FileError
         If amounts have no formula, or a measured time is less than the machine needs.
     """
     if machine is None:
         return None
+    on = registry.machine(machine)
+    if not times.amounts and on.network.cloud is not None:
+        return None
     if not times.amounts:
         raise ParcastError(
-            f"--on {machine}: what a machine needs at least is known from amounts; add columns "
-            f"such as flops, messages and bytes of a process to {times.where}, or leave out --on"
+            f"--on {machine}: it does not state network.cloud, whose network it is, and "
+            f"{times.where} has no amounts, of which a machine tells the least time; state it, add "
+            "columns such as flops, messages and bytes of a process, or leave out --on"
         )
-    on = registry.machine(machine)
     formulas = {name: _formula(times, name) for name in times.amounts[0]}
 
     def bound(p: Floats, n: Floats) -> Floats:  # noqa: ARG001

@@ -14,6 +14,7 @@ from parcast_report.style import BELOW, CASING, INK, ON_BLUE, SERIES, log2_axis,
 from parcast_report.svg import point_out
 from parcast_scaling.forecast import Band, Forecast
 from parcast_scaling.forecast_texts import (
+    LIKELY,
     curve_table,
     knee_sentence,
     proposal_table,
@@ -139,7 +140,7 @@ def _draw_medians(axes: Axes, bands: Sequence[Band]) -> None:
 
 def _draw_knee(axes: Axes, answer: Forecast, last: float) -> None:
     knee = answer.knee
-    if knee.median is None or knee.low90 is None:
+    if knee.median is None or knee.low90 is None or knee.chance < LIKELY:
         return
     end = f"{knee.high90:.3g}" if knee.high90 is not None else f"beyond {last:g}"
     note = f"knee at {knee.median:.3g}, 90 %: {knee.low90:.3g} .. {end}"

@@ -13,7 +13,8 @@ from parcast.errors import FileError, UnitError, shorten
 from parcast.files import read_text
 from parcast.quantities import parse_quantity, to_base
 from parcast_scaling.accounting import is_accounting, read_accounting
-from parcast_scaling.columns import DERIVED, SIZES, TIMES, fix_of, from_clock, plain_rows
+from parcast_scaling.columns import DERIVED, SIZES, TABLES, TIMES, fix_of, from_clock, plain_rows
+from parcast_scaling.known import Known, known_of_table
 from parcast_scaling.thicket import is_thicket, read_thicket
 from parcast_scaling.times import Run
 
@@ -39,6 +40,7 @@ class Times:
     varies: bool = False  #: whether runs have a column n
     blind: tuple[Run, ...] = ()  #: runs that are only to be predicted
     killed: tuple[Run, ...] = ()  #: runs that ran into their limit, with the time until then
+    known: Known = Known()  #: beside the times
     profiles: bool = False  #: whether each run is a profile, so that files make one table
 
 
@@ -51,7 +53,7 @@ def read_times(file: str) -> Times | None:
         If a value is none, or a column tells runs apart that are not of one series.
     """
     path = Path(file if Path(file).exists() else file.partition("#")[0])
-    if path.suffix.lower() not in {".csv", ".tsv", ".txt", ".json", ".jsonl", ".out", ".log"}:
+    if path.suffix.lower() not in {*TABLES, ".txt", ".json", ".jsonl", ".out", ".log"}:
         return None
     text = read_text(path)
     if is_accounting(text):
@@ -110,7 +112,7 @@ def read_recorded(registry: Registry, files: Sequence[str]) -> Times | None:
     FileError
         If a later file is of another kind, a trace has no times, or only some have steps.
     """
-    if any(file.lower().endswith((".csv", ".tsv")) for file in files):
+    if any(file.lower().endswith(TABLES) for file in files):
         return None
     runs: list[Run] = []
     kinds: dict[tuple[str, str], None] = {}
@@ -189,6 +191,7 @@ def _series(where: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Times:
         counts=size,
         amounts=amounts if present else (),
         varies="n" in heads,
+        known=known_of_table(rows),
     )
 
 
@@ -225,7 +228,7 @@ def _number(place: str, name: str, row: Mapping[str, Any], unit: str = "") -> fl
         plain = value.item() if hasattr(value, "item") else value
         return to_base(plain, unit) if unit else parse_quantity(plain).value
     except (UnitError, ValueError) as error:
-        reason = shorten(error, 200)
+        reason = shorten(error, 200).rstrip(".")
         raise FileError(
             f"{place}: {name} = {shorten(repr(value))}: {reason}{fix_of(value)}"
         ) from None

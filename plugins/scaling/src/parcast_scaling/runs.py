@@ -16,6 +16,9 @@ from parcast.program.lowerings import Counts, count, in_collective
 from parcast.program.matching import expand, matched_program
 from parcast.program.source import COLLECTIVES
 
+#: What ``parcast scaling`` takes.
+_WANTED = "give a table with columns p and time (.csv), or traces of one code, each at another p"
+
 
 def amounts_of(registry: Registry, runs: Sequence[Any], machine: Any) -> list[dict[str, float]]:
     """Return the amounts of each run, a row for each.
@@ -59,6 +62,23 @@ def amounts_of(registry: Registry, runs: Sequence[Any], machine: Any) -> list[di
         rows[p] = _of_run(registry, Query(workload=workload, machine=on, p=p))
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
     return [{"p": p, **{name: row.get(name, 0.0) for name in names}} for p, row in rows.items()]
+
+
+def check_recorded(registry: Registry, runs: Sequence[str]) -> None:
+    """Refuse files that are empty, or neither a table nor a recorded run.
+
+    Raises
+    ------
+    FileError
+        With what is wrong with the first of them.
+    """
+    for run in runs:
+        try:
+            recorded = registry.workload(run).processes is not None
+        except FileError as error:
+            raise FileError(f"{str(error).rstrip('.')}; {_WANTED}") from None
+        if not recorded:
+            raise FileError(f"{run} has neither measured times nor a recorded run; {_WANTED}")
 
 
 def _of_run(registry: Registry, query: Query) -> dict[str, float]:

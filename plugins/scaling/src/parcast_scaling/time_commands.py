@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import numpy as np
 
 from parcast.cli import print_json
 from parcast.errors import ParcastError
@@ -24,18 +23,20 @@ from parcast_scaling.forecast_texts import (
     print_work,
 )
 from parcast_scaling.isoefficiency import NeededWork, WorkAndSize, isoefficiency
+from parcast_scaling.known import Known, known_beside
 from parcast_scaling.limits import machine_bound
 from parcast_scaling.measuring import Measured, measure
-from parcast_scaling.mechanisms import Floats
 from parcast_scaling.prior import Prior
 from parcast_scaling.reading import Times
+from parcast_scaling.rises import Rises
 from parcast_scaling.times import Run, check
+from parcast_scaling.work import Work, with_work
 from parcast_scaling.worth import Proposal, worth_measuring
 
 if TYPE_CHECKING:
     from parcast import Registry
 
-#: How far beyond the largest measured p the curve is shown where nobody says.
+#: How far beyond the largest measured p the curve is shown.
 _REACH = 16
 
 
@@ -46,6 +47,7 @@ class Wanted:
     p: str | None
     to: int | None
     machine: str | None
+    known: Known  #: by options
     sources: tuple[str, ...]  #: programs or traces that propose terms
     hold_out: str | None
     weak: bool
@@ -55,18 +57,6 @@ class Wanted:
     measure: str | None  #: a command that measures what is worth it
     measure_to: int | None
     seed: int
-
-
-@attrs.frozen
-class Work:
-    """The work at p where it is predicted: as large as the largest measured, or growing as p."""
-
-    n: float
-    per_process: float | None = None
-
-    def __call__(self, p: Floats) -> Floats:
-        """Return it, relative."""
-        return self.per_process * p if self.per_process is not None else np.full_like(p, self.n)
 
 
 @attrs.frozen(kw_only=True)
@@ -80,7 +70,7 @@ class Question:
     sizes: tuple[float, ...]  #: p to predict
     goal: float  #: the p whose band the runs that are worth measuring narrow
     work: Work
-    prior: Prior | None
+    prior: Prior
     bound: Bound | None
 
     def propose(self, runs: Sequence[Run], count: int) -> tuple[Proposal, ...]:
@@ -139,7 +129,7 @@ def _question(registry: Registry, times: Times, wanted: Wanted) -> Question:
     """Return what is asked, checked."""
     if wanted.measure is not None and not wanted.worth_measuring:
         raise ParcastError("--measure needs --worth-measuring: how many runs to measure")
-    times, work = _with_work(times, wanted)
+    times, work = with_work(times, weak=wanted.weak)
     runs, left_out = _held_out(times, wanted.hold_out)
     sizes = _sizes(runs, left_out, wanted)
     prior = _prior(registry, times, wanted, [*sizes, *(run.p for run in runs)])
@@ -237,35 +227,12 @@ def _print_answers(question: Question, answers: Answers) -> None:
         print_enough(question.goal, wanted.narrow_to)
 
 
-def _with_work(times: Times, wanted: Wanted) -> tuple[Times, Work]:
-    """Return the runs with their work, and the work of sizes that are predicted."""
-    if times.varies:
-        last = max(times.runs, key=lambda run: (run.p, run.n))
-        if not (wanted.weak or _grows(times.runs)):
-            remark = f"predicted for the work n = {last.n:g} of the largest measured p"
-            return attrs.evolve(times, remarks=(remark, *times.remarks)), Work(last.n)
-        per_process = last.n / last.p
-        remark = f"predicted for a work that grows as p: n = {per_process:g} p"
-        return attrs.evolve(times, remarks=(remark, *times.remarks)), Work(last.n, per_process)
-    if not wanted.weak:
-        return times, Work(1.0)
-    runs = tuple(attrs.evolve(run, n=run.p) for run in times.runs)
-    return attrs.evolve(times, runs=runs), Work(1.0, 1.0)
-
-
-def _grows(runs: Sequence[Run]) -> bool:
-    """Tell whether the work grows as p in all runs."""
-    per_process = [run.n / run.p for run in runs]
-    alike = max(per_process) <= (1 + 1e-9) * min(per_process)
-    return len({run.p for run in runs}) > 1 and alike
-
-
-def _prior(
-    registry: Registry, times: Times, wanted: Wanted, sizes: Sequence[float]
-) -> Prior | None:
-    """Return the prior with the terms that programs or traces propose."""
+def _prior(registry: Registry, times: Times, wanted: Wanted, sizes: Sequence[float]) -> Prior:
+    """Return the prior by what is known, with the terms that programs or traces propose."""
+    known = known_beside(registry, wanted.known, times.known, wanted.machine, times.where)
+    prior = Prior(rises=Rises(known=known))
     if not wanted.sources:
-        return None
+        return prior
     names = ", ".join(wanted.sources)
     if wanted.machine is None:
         raise ParcastError(f"{names}: terms are proposed for a machine; name it by --on")
@@ -275,7 +242,8 @@ def _prior(
         )
     from parcast_scaling.proposed import with_proposed
 
-    return Prior(terms=with_proposed(registry, wanted.sources, wanted.machine, sizes))
+    terms = with_proposed(registry, wanted.sources, wanted.machine, sizes)
+    return attrs.evolve(prior, terms=terms)
 
 
 def _held_out(times: Times, hold_out: str | None) -> tuple[list[Run], list[Run]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -129,6 +129,18 @@ def doubtful_steps(runs: Sequence[Run]) -> tuple[str, ...]:
         )
         > _DOUBTFUL_STEP
     )
+
+
+def doubtful_copies(runs: Sequence[Run], where: str) -> tuple[str, ...]:
+    """Return a sentence where every run stands more than once, digit for digit."""
+    copies = min(Counter((run.p, run.n, run.seconds) for run in runs).values())
+    if copies < 2:
+        return ()
+    sentence = (
+        f"{where}: every time stands {copies} times or more, digit for digit; copies of one run "
+        "are no repeats, and make bands narrower: leave them out"
+    )
+    return (sentence,)
 
 
 def _steps(runs: Sequence[Run]) -> Iterator[tuple[Run, Run, float]]:
