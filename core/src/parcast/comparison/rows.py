@@ -80,8 +80,8 @@ def answer(
     ----------
     registry
         Where solvers are looked up.
-    asked
-        The questions.
+    questions
+        What is asked, each of one solver.
     answers
         Times with one process and one disk that are known; new ones are added.
     uncertainty
@@ -232,12 +232,7 @@ def _with_elasticities(
 
     What the solver itself names is then among the details, and so are the kinds of wait.
     """
-    from parcast.comparison.elasticities import (
-        MOST_IN_ALL,
-        Solved,
-        cost_of_elasticities,
-        elasticities,
-    )
+    from parcast.comparison.elasticities import Solved, affordable, elasticities
 
     solutions = {
         index: Solved(question, task, outcome)
@@ -246,18 +241,8 @@ def _with_elasticities(
         )
         if isinstance(task, Task)
     }
-    known = {
-        index: seconds
-        for index, solution in solutions.items()
-        if (seconds := cost_of_elasticities(registry, solution)) is not None
-    }
-    solved, rows, left = {}, list(rows), MOST_IN_ALL
-    for index, seconds in sorted(known.items(), key=lambda item: item[1]):
-        left -= seconds
-        if left >= 0:
-            solved[index] = solutions[index]
-        elif rows[index].time:
-            rows[index] = _by_parts(rows[index])
+    solved, left_out = affordable(registry, solutions)
+    rows = [_by_parts(row) if at in left_out and row.time else row for at, row in enumerate(rows)]
     results = elasticities(registry, list(solved.values()), resolve_task, tell)
     for index, explained in zip(solved, results, strict=True):
         if explained is not None:
