@@ -101,6 +101,8 @@ def answer(
     for question in questions:
         task = _task(question, partial(resolve_task, budget=left), tell, several=several)
         tasks.append(task)
+        if explained and isinstance(task, Task):
+            question.query.once("uneven", _uneven)  # while its operations are at hand
         if left is not None and isinstance(task, Task):
             left = left.less(task.conversion)
     if left is not None:
@@ -261,7 +263,13 @@ def _with_elasticities(
 
 def _may_wait(query: Query) -> bool:
     """Whether others are on the machine, or the work of processes may be uneven."""
-    return query.machine.is_shared or query.workload.kind == "program"
+    return query.machine.is_shared or query.once("uneven", _uneven)
+
+
+def _uneven(query: Query) -> bool:
+    is_program = query.workload.kind == "program"
+    uneven: bool = is_program and query.workload.content.may_be_uneven(query)
+    return uneven
 
 
 def _by_parts(row: Row) -> Row:
