@@ -100,8 +100,7 @@ class Program:
         """Return whether processes may compute for different times between two meetings.
 
         They do not where each statement gives all of them the same work, and the machine the same
-        speed and memory. So an even program need not be unrolled again to see what would be left
-        if it were.
+        speed and memory; such a program need not be unrolled again to be balanced.
         """
         shared = query.machine.nodes.memory_bandwidth is not None
         if shared or self.offloads or not query.processes_alike:
