@@ -54,6 +54,10 @@ def test_phases_and_blocks_that_grow_have_it_as_well():
 def test_what_is_only_slower_has_no_scaled_speedup(tmp_path):
     path = tmp_path / "strong.py"
     path.write_text(PROGRAM)
-    rows = Registry().compare(str(path), "ibm-sp2", solvers=["emulator"], p=16, settings={"n": 2, "weak": 0}).rows
+    rows = (
+        Registry()
+        .compare(str(path), "ibm-sp2", solvers=["emulator"], p=16, settings={"n": 2, "weak": 0})
+        .rows
+    )
     assert rows[0].speedup < 1
     assert remarks(rows[0]) == []

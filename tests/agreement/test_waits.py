@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import attrs
 import numpy as np
 import pytest
 
@@ -13,6 +14,7 @@ from parcast.comparison import Settings, resolve, solve_all
 from parcast.comparison.elasticities import REST, Solved
 from parcast.comparison.grid import Question
 from parcast.comparison.waits import BACKGROUND, IMBALANCE, balanced, waits
+from parcast.program.reader import read_source
 from parcast.testing import random_program, seeds
 
 REGISTRY = Registry()
@@ -97,6 +99,27 @@ def test_even_programs_have_no_such_part(tmp_path):
     (tmp_path / "even.py").write_text("def program(rank, size):\n    compute(1e9)\n")
     (row,) = REGISTRY.compare(str(tmp_path / "even.py"), target(), p=4, solvers="emulator").rows
     assert "waits" not in row.details
+
+
+EVEN = """
+def program(rank, size, n=3):
+    for step in range(n):
+        compute(1e9 * n, bytes=8 * step)
+        elapse(0.5)
+        barrier()
+"""
+
+
+def test_what_is_not_uneven_has_nothing_to_even(programs):
+    even = 0
+    for seed in seeds(programs // 4):
+        query = random_program(seed).query
+        steps = attrs.evolve(query, workload=read_source(EVEN, "even.py", "even"))
+        for asked in (query, steps):
+            if not asked.workload.content.may_be_uneven(asked):
+                even += 1
+                assert balanced(asked) is None, seed
+    assert even > programs // 40
 
 
 def test_random_programs_are_evened_and_their_parts_sum_to_one(programs):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from parcast.errors import InvalidPointError
 from parcast.program import ANY, Block, Request, Site, Unrolled
 from parcast.program.matching.columns import NONE, OPS, Columns, operation_columns
-from parcast.testing import cases
+from parcast.testing import cases, random_program, seeds
 
 from .calling import call
 
@@ -40,6 +40,28 @@ def assert_same(unrolled: Unrolled) -> Columns:
     for rank in range(unrolled.size):
         assert list(rows(found, rank)) == list(expected(unrolled, rank))
     return found
+
+
+def test_what_operations_take_is_what_each_of_them_takes():
+    for seed in seeds(30):
+        made = random_program(seed)
+        costs, columns = made.costs, operation_columns(made.expanded)
+        expected = []
+        for rank in range(made.size):
+            for one in made.expanded.rank(rank):
+                amounts = one.arguments
+                match one.op:
+                    case "compute":
+                        expected.append(costs.compute(rank, amounts["flops"], amounts["bytes"]))
+                    case "elapse":
+                        expected.append(costs.elapse(rank, amounts["seconds"]))
+                    case "send" | "isend" | "sendrecv":
+                        expected.append(costs.sending(amounts["bytes"]))
+                    case _:
+                        expected.append(0)
+        ranks = columns.rank_of(np.arange(len(columns.op)))
+        seconds = columns.own_seconds(costs, ranks).tolist()
+        assert seconds == pytest.approx([*map(float, expected)], rel=1e-15), made.source
 
 
 def test_columns_hold_what_each_rank_does():

@@ -81,6 +81,23 @@ def cost_of_elasticities(registry: Catalog, answer: Solved) -> float | None:
     return math.inf if cost > MOST_SECONDS else float(cost * (len(paths) + len(_by_part(paths))))
 
 
+def affordable(
+    registry: Catalog, answers: Mapping[int, Solved]
+) -> tuple[dict[int, Solved], frozenset[int]]:
+    """Return the answers whose elasticities take `MOST_IN_ALL` seconds, cheap first, and the dear.
+
+    Of these the numbers alone; those without anything to ask are neither.
+    """
+    costs = {number: cost_of_elasticities(registry, answer) for number, answer in answers.items()}
+    known = {number: seconds for number, seconds in costs.items() if seconds is not None}
+    chosen, left = {}, MOST_IN_ALL
+    for number, seconds in sorted(known.items(), key=lambda item: item[1]):
+        left -= seconds
+        if left >= 0:
+            chosen[number] = answers[number]
+    return chosen, frozenset(known.keys() - chosen.keys())
+
+
 @attrs.frozen
 class Elasticities:
     """By which part of a time the numbers of its machine decide."""

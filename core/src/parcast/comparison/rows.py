@@ -80,8 +80,8 @@ def answer(
     ----------
     registry
         Where solvers are looked up.
-    asked
-        The questions.
+    questions
+        What is asked, each of one solver.
     answers
         Times with one process and one disk that are known; new ones are added.
     uncertainty
@@ -101,6 +101,8 @@ def answer(
     for question in questions:
         task = _task(question, partial(resolve_task, budget=left), tell, several=several)
         tasks.append(task)
+        if explained and isinstance(task, Task):
+            question.query.once("uneven", _uneven)  # while its operations are at hand
         if left is not None and isinstance(task, Task):
             left = left.less(task.conversion)
     if left is not None:
@@ -238,12 +240,7 @@ def _with_elasticities(
 
     What the solver itself names is then among the details, and so are the kinds of wait.
     """
-    from parcast.comparison.elasticities import (
-        MOST_IN_ALL,
-        Solved,
-        cost_of_elasticities,
-        elasticities,
-    )
+    from parcast.comparison.elasticities import Solved, affordable, elasticities
 
     solutions = {
         index: Solved(question, task, outcome)
@@ -252,18 +249,8 @@ def _with_elasticities(
         )
         if isinstance(task, Task)
     }
-    known = {
-        index: seconds
-        for index, solution in solutions.items()
-        if (seconds := cost_of_elasticities(registry, solution)) is not None
-    }
-    solved, rows, left = {}, list(rows), MOST_IN_ALL
-    for index, seconds in sorted(known.items(), key=lambda item: item[1]):
-        left -= seconds
-        if left >= 0:
-            solved[index] = solutions[index]
-        elif rows[index].time:
-            rows[index] = _by_parts(rows[index])
+    solved, left_out = affordable(registry, solutions)
+    rows = [_by_parts(row) if at in left_out and row.time else row for at, row in enumerate(rows)]
     results = elasticities(registry, list(solved.values()), resolve_task, tell)
     for index, explained in zip(solved, results, strict=True):
         if explained is not None:
@@ -282,7 +269,13 @@ def _with_elasticities(
 
 def _may_wait(query: Query) -> bool:
     """Whether others are on the machine, or the work of processes may be uneven."""
-    return query.machine.is_shared or query.workload.kind == "program"
+    return query.machine.is_shared or query.once("uneven", _uneven)
+
+
+def _uneven(query: Query) -> bool:
+    is_program = query.workload.kind == "program"
+    uneven: bool = is_program and query.workload.content.may_be_uneven(query)
+    return uneven
 
 
 def _by_parts(row: Row) -> Row:

@@ -46,7 +46,7 @@ class Settings:
     def sort(
         cls, values: Mapping[str, Any], registry: Catalog, workloads: Iterable[Workload]
     ) -> Settings:
-        """Return ``given`` sorted; an option that takes a machine has it, not only its name.
+        """Return these sorted; an option that takes a machine has it, not only its name.
 
         Raises
         ------
@@ -71,21 +71,7 @@ class Settings:
             elif name in {"p", "d"}:
                 raise UnknownNameError(f"{name} is given by -{name} (or {name}=), not by a setting")
             else:
-                names = sorted(
-                    {*parameters, *choices, *_option_names(registry), *_machine_names(registry)}
-                )
-                near = [
-                    candidate
-                    for candidate in names
-                    if candidate.startswith(f"{name.split('.')[0]}.")
-                ]
-                listed = ", ".join(near or sorted(parameters | choices)) or "none"
-                hint = (
-                    did_you_mean(name, names) or f" {'Known' if near else 'Parameters'}: {listed}."
-                )
-                raise UnknownNameError(
-                    f"No parameter, machine value or option is called {name!r}.{hint}"
-                )
+                raise _unknown(name, registry, parameters | choices)
             is_option = chosen is sorted_out.options
             chosen[name] = option_value(registry, name, value) if is_option else value  # type: ignore[index]
         for entry in registry.solvers.values():
@@ -93,7 +79,7 @@ class Settings:
         return sorted_out
 
     def with_values(self, values: Mapping[str, Any]) -> Settings:
-        """Return settings of the same names with the values in ``given``."""
+        """Return settings of the same names with these values."""
         return Settings(
             {name: values[name] for name in self.parameters},
             {name: values[name] for name in self.machine},
@@ -228,6 +214,15 @@ class Settings:
             for field in _fields(entry.options)
             if (name := f"{prefix}.{field}") in self.options
         }
+
+
+def _unknown(name: str, registry: Catalog, of_workloads: set[str]) -> UnknownNameError:
+    """Return the error that nothing has this name, with what may have been meant."""
+    names = sorted({*of_workloads, *_option_names(registry), *_machine_names(registry)})
+    near = [candidate for candidate in names if candidate.startswith(f"{name.partition('.')[0]}.")]
+    listed = ", ".join(near or sorted(of_workloads)) or "none"
+    hint = did_you_mean(name, names) or f" {'Known' if near else 'Parameters'}: {listed}."
+    return UnknownNameError(f"No parameter, machine value or option is called {name!r}.{hint}")
 
 
 @lru_cache(maxsize=256, typed=True)  # 1 is not true, nor 1.0 a whole number

@@ -77,19 +77,12 @@ class PluginInfo:
 
 
 class Catalog:
-    """Every plugin's solvers, machines, workloads and formats, by name.
+    """What plugins register, by name; `parcast.Registry` is one that also answers questions.
 
     Parameters
     ----------
     plugins
-        Plugin objects or modules to use instead of the installed ones. The core's own
-        kinds, parts and writers are always there.
-
-    Notes
-    -----
-    There is no global catalogue; one may be shared between threads once made.
-    ``PARCAST_DISABLE_PLUGINS`` (comma-separated names) leaves plugins out, and
-    ``PARCAST_STRICT_PLUGINS=1`` raises instead of reporting a bad one.
+        Plugin objects or modules to use instead of the installed ones.
     """
 
     def __init__(self, plugins: Iterable[Any] | None = None) -> None:
@@ -271,7 +264,7 @@ class Catalog:
                 yield from impl.function()
 
     def lookup(self, group: str, name: str, entries: Mapping[str, E]) -> E:
-        """Return ``known[name]``, or say what else the name may have meant."""
+        """Return ``entries[name]``, or say what else the name may have meant."""
         if name in entries:
             return entries[name]
         if (group, name) in self._conflicts:

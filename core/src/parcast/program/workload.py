@@ -107,6 +107,22 @@ class Program:
 
         return tuple(slower_than_libraries(native, network))
 
+    def may_be_uneven(self, query: Query) -> bool:
+        """Return whether processes may compute for different times between two meetings.
+
+        They do not where each statement gives all of them the same work, and the machine the same
+        speed and memory; such a program need not be unrolled again to be balanced.
+        """
+        shared = query.machine.nodes.memory_bandwidth is not None
+        if shared or self.offloads or not query.processes_alike:
+            return True
+        native = matched_program(query, pools=True).native
+        blocks = {id(block): block for block in native.blocks if block.op in {"compute", "elapse"}}
+        return any(
+            block.ranks is not None or any(map(np.ndim, block.arguments.values()))
+            for block in blocks.values()
+        )
+
     def check(self, query: Query) -> None:
         """Check that every message at the query's point is matched and nobody waits for ever.
 

@@ -172,8 +172,8 @@ _RANKS = Kernel(
     uncached_steps=1_500_000,
     is_cached=ranks_are_cached,
 )
-# An operation takes 14 us where neighbors exchange, 75 us where all send to all, and the kernel half
-# a minute to compile: between what would take as long of either.
+# An operation takes 14 us where neighbors exchange, 75 us where all send to all, and the kernel
+# half a minute to compile: this is between what takes as long of either.
 _FLOWS = Kernel(
     process_run,
     lambda: compiled_run,

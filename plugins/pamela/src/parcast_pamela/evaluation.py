@@ -134,7 +134,7 @@ class Evaluator:
         return self._random[id(node)]
 
     def whole(self, node: Expression, local: Local, label: str) -> int:
-        """Return a whole number, or say that ``what`` is none."""
+        """Return a whole number, or say that what has this label is none."""
         value = self.value(node, local)
         if value.denominator != 1:
             raise ModelValueError(f"{label} is {float(value):g}, not a whole number", node.position)

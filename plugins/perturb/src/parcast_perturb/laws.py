@@ -50,8 +50,8 @@ def addition(text: str, tick: float | None, option: str) -> tuple[Addition, str]
         ranks, ``0..1/16@`` nodes of 16 ranks each.
     tick
         Seconds; None where a trace's times have no unit, and numbers have none either.
-    what
-        The option, as errors name it.
+    option
+        What errors call it.
 
     Raises
     ------

@@ -69,7 +69,7 @@ def expressions(statement: Statement) -> dict[str, Expr]:
 def _flow(
     body: tuple[Statement, ...], variables: dict[str, Roots], control: Roots, result: Attributes
 ) -> None:
-    """Follow a body, changing ``known``: what each variable depends on at this point."""
+    """Follow a body, changing ``variables``: what each variable depends on at this point."""
     for statement in body:
         depends = {name: _roots(expr, variables) for name, expr in expressions(statement).items()}
         result.depends[place(statement)] = depends  # type: ignore[index]  # filled here, then read only

@@ -191,7 +191,7 @@ class Reader:
         return start, stop, step
 
     def _pool(self, node: ast.For, name: str, at: tuple[int, int]) -> Pool:
-        """Return a pool, whose tasks must be the same whoever does them."""
+        """Return a pool, if its tasks are the same whoever does them."""
         call = node.iter
         assert isinstance(call, ast.Call)
         keywords = {keyword.arg: keyword.value for keyword in call.keywords}
@@ -210,6 +210,11 @@ class Reader:
         body = self._body(node.body)
         pool = Pool(name, start, stop, step, amount, body, site, *at, result, master)
         self._in_pools |= {name: at[0], **dict.fromkeys(assigned(pool.body), at[0])}
+        self._check_tasks(pool)
+        return pool
+
+    def _check_tasks(self, pool: Pool) -> None:
+        """Refuse tasks that depend on who does them, or on each other."""
         for statement in nested(pool.body):
             if isinstance(statement, Pool):
                 self._fail(
@@ -228,14 +233,13 @@ class Reader:
             read for statement in nested((pool,)) for read in expressions(statement).values()
         ):
             if "rank" in names_in(expr):
-                self._fail(at[0], "a task reads rank; tasks must be the same whoever does them")
+                self._fail(pool.line, "a task reads rank; tasks must be the same whoever does them")
         for variable in sorted(handed_on(pool)):
             self._fail(
-                at[0],
+                pool.line,
                 f"{variable!r} is handed from task to task, which are done on different processes; "
                 "compute it from the task's own number",
             )
-        return pool
 
     def _operation(self, call: ast.Call, handle: str | None) -> Op:
         if not isinstance(call.func, ast.Name):

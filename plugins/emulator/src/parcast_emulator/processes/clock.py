@@ -114,9 +114,9 @@ class Process:
 
 
 def detection(since: float, completed: float, round_time: float) -> float:
-    """Return when rounds of checking that begin at ``since`` find what is done at ``done``.
+    """Return when rounds of checking that begin at ``since`` find what is ``completed`` by then.
 
-    A round takes ``each`` seconds and finds what is done at its end; there is one at least.
+    A round takes ``round_time`` seconds and finds what is done at its end; there is one at least.
     """
     if round_time == 0:
         return max(since, completed)

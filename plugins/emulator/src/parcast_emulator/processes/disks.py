@@ -34,7 +34,7 @@ class Disks:
     ) -> tuple[float, float]:
         """Read or write; return when the disk begins and ends it.
 
-        In the end ``done`` is called with when its bus began and ended it.
+        In the end ``finish`` is called with when its bus began and ended it.
         """
         now, used = self.clock.now, self.usage.disk
         start, end, _ = self._access(self.cluster, self.servers, disk, now, offset, size)

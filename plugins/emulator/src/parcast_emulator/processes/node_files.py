@@ -18,7 +18,7 @@ class NodeFiles:
         self._ends = [0.0] * self._first[-1]
 
     def access(self, rank: int, size: float, finish: Callable[[], Any]) -> None:
-        """Access a file; ``done`` is called when the data have passed the bus."""
+        """Access a file; ``finish`` is called when the data have passed the bus."""
         node = self._node[rank]
         first, after = self._first[node], self._first[node + 1]
         disk = first + self._accesses[node] % (after - first)

@@ -96,7 +96,7 @@ def _starts(owner: Whole, owners: int) -> Whole:
 
 
 def _joined(arcs: Arcs, added: Arcs, places: int) -> Arcs:
-    """Return arcs with those of ``other`` behind, summed up by place and without zeros."""
+    """Return arcs with those that are ``added`` behind, summed up by place and without zeros."""
     if not len(added.place):
         return arcs
     transition = np.concatenate([arcs.transition, added.transition])

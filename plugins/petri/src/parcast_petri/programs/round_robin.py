@@ -64,7 +64,7 @@ def build_turns(
         The net so far.
     name
         Of the work.
-    waiting, done
+    waiting, completed
         Places that a token stands in before, and after.
     cores, turns
         The place of free cores, and how long a turn is.
