@@ -81,8 +81,8 @@ def questions(series: Series) -> Iterator[Question]:
 def by_parcast(question: Question, *, knowing: bool = False) -> Answer:
     """Return the band of this project; ``knowing`` what may be stated beside the times."""
     points = [(size.p, seconds, size.n) for size in question.known for seconds in size.seconds]
-    known = question.series.known if knowing else None
-    (band,) = predict(points, [(question.asked.p, question.asked.n)], known=known)
+    scope = question.series.scope if knowing else None
+    (band,) = predict(points, [(question.asked.p, question.asked.n)], scope=scope)
     return Answer(band.median, band.low90, band.high90)
 
 

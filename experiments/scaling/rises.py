@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from series import COLLECTIVES
 
 from parcast_scaling.curves import curves
-from parcast_scaling.known import Network
 from parcast_scaling.prior import Prior
 from parcast_scaling.rises import Rises
+from parcast_scaling.scope import Network
 from parcast_scaling.times import Run, observe
 
 _TIMES = np.array([2.0, 3.0, 5.0])
@@ -53,7 +53,7 @@ class Outcome:
     @property
     def cloud(self) -> bool:
         """Whether its network is a cloud's."""
-        return self.question.series.known.network == Network.CLOUD
+        return self.question.series.scope.network == Network.CLOUD
 
     @property
     def change(self) -> float:
@@ -83,7 +83,7 @@ KINDS: dict[str, Callable[[Outcome], bool]] = {
 
 def outcome(question: Question, *, knowing: bool) -> Outcome:
     """Return what a doubling shows, and what was expected."""
-    prior = Prior(rises=Rises(known=question.series.known)) if knowing else Prior()
+    prior = Prior(rises=Rises(scope=question.series.scope)) if knowing else Prior()
     runs = [Run(size.p, x, size.n) for size in question.known for x in size.seconds]
     observed = observe(runs)
     at = np.array([question.asked.p]), np.array([question.asked.n])

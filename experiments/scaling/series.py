@@ -17,7 +17,7 @@ from pathlib import Path
 import attrs
 from clones import texts
 
-from parcast_scaling.known import Known, Measures, Network
+from parcast_scaling.scope import Measures, Network, Scope
 
 #: Where an output states its time, by the code's folder; of GROMACS it is ns a day, a rate.
 _TIMES = {
@@ -57,9 +57,9 @@ class Series:
     source: str = "archer-benchmarks"
 
     @property
-    def known(self) -> Known:
+    def scope(self) -> Scope:
         """What may be stated of it beside its times."""
-        return Known(
+        return Scope(
             network=Network.CLOUD if self.source in _CLOUDS else Network.CLUSTER,
             measures=Measures.COMMUNICATION if self.group in COLLECTIVES else Measures.CODE,
         )

@@ -10,7 +10,7 @@ import typer
 
 from parcast.cli import output_option
 from parcast.errors import ParcastError
-from parcast_scaling.known import Known, Measures, Network
+from parcast_scaling.scope import Measures, Network, Scope
 
 if TYPE_CHECKING:
     from parcast import Registry
@@ -153,7 +153,7 @@ def scaling(
         p=p,
         to=to,
         machine=on,
-        known=Known(network=network, measures=measures),
+        scope=Scope(network=network, measures=measures),
         sources=sources,
         hold_out=hold_out,
         weak=weak,

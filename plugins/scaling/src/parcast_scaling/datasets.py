@@ -39,26 +39,26 @@ def read_series(registry: Registry, name: str) -> Times | None:
     every = (*dataset.calibrating, *dataset.blind)
     if not wanted:
         wanted = _only([_group(item.point) for item in every], spec)
-    known = [item for item in dataset.calibrating if wanted in _names(item.point)]
+    calibrating = [item for item in dataset.calibrating if wanted in _names(item.point)]
     blind = [item for item in dataset.blind if wanted in _names(item.point)]
-    if not known and not blind:
+    if not calibrating and not blind:
         names = list(dict.fromkeys(_group(item.point) for item in every))
         raise FileError(
             f"{name}: no series of {dataset.name} is {wanted!r}.{did_you_mean(wanted, names)} "
             f"There are {shorten(', '.join(names), 200)}"
         )
-    unit = (known or blind)[0].point.work
-    amounts = _amounts(known)
+    unit = (calibrating or blind)[0].point.work
+    amounts = _amounts(calibrating)
     remarks = list(dataset.remarks)
     if dataset.simulated and not any("simulated" in text.lower() for text in remarks):
         remarks.insert(0, f"times of {dataset.name} are simulated, not measured")
     return Times(
         where=name,
-        runs=tuple(_run(item, unit) for item in known),
+        runs=tuple(_run(item, unit) for item in calibrating),
         counts=dataset.counts,
         amounts=amounts,
         remarks=tuple(remarks),
-        varies=len({item.point.work for item in (*known, *blind)}) > 1,
+        varies=len({item.point.work for item in (*calibrating, *blind)}) > 1,
         blind=tuple(_run(item, unit) for item in blind),
     )
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from parcast_scaling.curves import SEED, Bound, Curves, curves
 from parcast_scaling.evidence import Posterior
-from parcast_scaling.known import Known
 from parcast_scaling.mechanisms import WORK, Floats
 from parcast_scaling.prior import Prior
 from parcast_scaling.rise_texts import rise_sentence
 from parcast_scaling.rises import Rises
+from parcast_scaling.scope import Scope
 from parcast_scaling.times import Run, as_runs, check, doubtful_copies, doubtful_steps, observe
 
 #: The ends of bands, and the quantiles that they are.
@@ -73,7 +73,7 @@ class Forecast:
     knee: Knee
     noise: float  #: relative standard deviation of one run
     misfit: float  #: of sizes about any sum of terms, the median
-    known: Known = Known()  #: beside the times
+    scope: Scope = Scope()  #: beside the times
     remarks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class Forecast:
 
 
 def predict(
-    points: Iterable[Any], query: Iterable[Any], *, seed: int = SEED, known: Known | None = None
+    points: Iterable[Any], query: Iterable[Any], *, seed: int = SEED, scope: Scope | None = None
 ) -> tuple[Band, ...]:
     """Return the band of each size that is asked.
 
@@ -95,7 +95,7 @@ def predict(
         Sizes: p, or tuples ``(p, n)``.
     seed
         The same seed gives the same bands.
-    known
+    scope
         Whose network the runs have, and whether they are of communication alone.
 
     Raises
@@ -107,7 +107,7 @@ def predict(
     check(runs, "points", needed=2)
     sizes = [item if isinstance(item, Sequence) else (item, 1.0) for item in query]
     p, n = (np.array([float(item[axis]) for item in sizes]) for axis in (0, 1))
-    prior = Prior(rises=Rises(known=known or Known()))
+    prior = Prior(rises=Rises(scope=scope or Scope()))
     drawn, _ = curves(observe(runs), p, n, prior=prior, seed=seed)
     return bands(drawn, 0.5)
 
@@ -163,7 +163,7 @@ def forecast(
         knee=knee(drawn.at(slice(len(sizes), None))),
         noise=observed.noise,
         misfit=misfit,
-        known=posterior.discrepancy.prior.rises.known,
+        scope=posterior.discrepancy.prior.rises.scope,
         remarks=(
             *doubtful_steps(runs),
             *doubtful_copies(runs, where),
@@ -266,9 +266,9 @@ def _remarks(posterior: Posterior, misfit: float, curve: Curves) -> tuple[str, .
     far = curve.p > largest
     if far.any():
         nearest = int(np.argmax(far))
-        known = posterior.discrepancy.prior.rises.known
+        scope = posterior.discrepancy.prior.rises.scope
         exposed = float(np.median(posterior.exposed()))
-        remarks.append(rise_sentence(known, curve.seen[:, nearest], curve.p[nearest], exposed))
+        remarks.append(rise_sentence(scope, curve.seen[:, nearest], curve.p[nearest], exposed))
         spread = np.diff(np.quantile(curve.seen, [0.05, 0.95], axis=0), axis=0)[0]
         wide = far & (spread > math.log(3))
         if wide.any():

@@ -75,16 +75,16 @@ def isoefficiency(
 
     last_p, last_n = observed.reference
     answers = []
-    for each in p:
-        work = last_n / last_p * each * _TRIED
-        enough = work / each / seconds(np.full_like(work, each), work) / first >= target
+    for size in p:
+        work = last_n / last_p * size * _TRIED
+        enough = work / size / seconds(np.full_like(work, size), work) / first >= target
         needed = np.where(enough.any(axis=1), work[enough.argmax(axis=1)], np.inf)
         low, middle, high = (_level(needed, level) for level in (0.05, 0.5, 0.95))
-        answers.append(NeededWork(p=float(each), n=middle, low90=low, high90=high))
+        answers.append(NeededWork(p=float(size), n=middle, low90=low, high90=high))
     sizes = np.geomspace(observed.p.min(), max(*p, last_p), _STEPS)
     works = np.geomspace(observed.n.min() / 2, 2 * max(observed.n.max(), last_n), _STEPS)
-    columns = [seconds(np.full_like(works, each), works) for each in sizes]
-    rates = [works / each / drawn / first for each, drawn in zip(sizes, columns, strict=True)]
+    columns = [seconds(np.full_like(works, size), works) for size in sizes]
+    rates = [works / size / drawn / first for size, drawn in zip(sizes, columns, strict=True)]
     surface = Surface(
         p=sizes,
         n=works,

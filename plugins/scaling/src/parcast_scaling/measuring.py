@@ -16,9 +16,9 @@ from parcast.errors import FileError, ParcastError, UnitError, shorten
 from parcast.files import read_text
 from parcast.quantities import to_base
 from parcast_scaling.columns import TABLES, TIMES
-from parcast_scaling.known import KNOWN
 from parcast_scaling.mechanisms import Floats
 from parcast_scaling.reading import IGNORED, Times
+from parcast_scaling.scope import STATED
 from parcast_scaling.times import Run, check
 from parcast_scaling.worth import Proposal
 
@@ -88,7 +88,7 @@ def _heads(times: Times) -> tuple[list[str], str]:
     header = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     separator = next((mark for mark in ("\t", ";") if mark in header), ",")
     heads = [head.strip() for head in header.split(separator)]
-    unknown = [name for name in heads if name not in {times.counts, "n", *TIMES, *IGNORED, *KNOWN}]
+    unknown = [name for name in heads if name not in {times.counts, "n", *TIMES, *IGNORED, *STATED}]
     if unknown:
         reason = f"has a column {shorten(unknown[0])!r}" if header else "is none"
         raise FileError(
@@ -99,7 +99,7 @@ def _heads(times: Times) -> tuple[list[str], str]:
 
 
 def _append(times: Times, heads: Sequence[str], separator: str, run: Run) -> None:
-    stated = attrs.asdict(times.known)
+    stated = attrs.asdict(times.scope)
     cells = {name: str(word) for name, word in stated.items() if word is not None}
     cells |= {times.counts: f"{run.p:g}", "n": f"{run.n:.12g}"}
     cells |= dict.fromkeys(TIMES, f"{run.seconds:.9g}")

@@ -14,7 +14,7 @@ from parcast.files import read_text
 from parcast.quantities import parse_quantity, to_base
 from parcast_scaling.accounting import is_accounting, read_accounting
 from parcast_scaling.columns import DERIVED, SIZES, TABLES, TIMES, fix_of, from_clock, plain_rows
-from parcast_scaling.known import Known, known_of_table
+from parcast_scaling.scope import Scope, scope_of_table
 from parcast_scaling.thicket import is_thicket, read_thicket
 from parcast_scaling.times import Run
 
@@ -40,7 +40,7 @@ class Times:
     varies: bool = False  #: whether runs have a column n
     blind: tuple[Run, ...] = ()  #: runs that are only to be predicted
     killed: tuple[Run, ...] = ()  #: runs that ran into their limit, with the time until then
-    known: Known = Known()  #: beside the times
+    scope: Scope = Scope()  #: beside the times
     profiles: bool = False  #: whether each run is a profile, so that files make one table
 
 
@@ -191,7 +191,7 @@ def _series(where: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Times:
         counts=size,
         amounts=amounts if present else (),
         varies="n" in heads,
-        known=known_of_table(rows),
+        scope=scope_of_table(rows),
     )
 
 

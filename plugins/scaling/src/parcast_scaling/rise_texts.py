@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from parcast.quantities import format_seconds
-from parcast_scaling.known import Known
 from parcast_scaling.mechanisms import Floats
 from parcast_scaling.rises import counted_like
+from parcast_scaling.scope import Scope
 
 #: Chances from here on are stated.
 _LEAST = 5e-4
@@ -17,12 +17,12 @@ _LEAST = 5e-4
 _HINT = "; whose network it is, --network or --on can say: on clouds times rise oftener"
 
 
-def rise_sentence(known: Known, draws: Floats, p: float, exposed: float) -> str:
+def rise_sentence(scope: Scope, draws: Floats, p: float, exposed: float) -> str:
     """Return what is known of sudden rises at a size, and of those on public systems.
 
     Parameters
     ----------
-    known
+    scope
         Beside the times.
     draws
         Logarithms of the time there.
@@ -30,10 +30,10 @@ def rise_sentence(known: Known, draws: Floats, p: float, exposed: float) -> str:
         The part of the time that is not computed alone, which tells where nobody says it what the
         times are of.
     """
-    public = counted_like(known, exposed)
+    public = counted_like(scope, exposed)
     hint = _HINT if len(public) > 1 else ""
     counted = " and ".join(
-        f"{each.twofold} of {each.times} public times of {each.what}" for each in public
+        f"{kind.twofold} of {kind.times} public times of {kind.what}" for kind in public
     )
     twofold, threefold = (_chance(draws, times) for times in (2, 3))
     return (

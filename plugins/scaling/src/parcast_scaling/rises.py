@@ -13,8 +13,8 @@ import math
 import attrs
 import numpy as np
 
-from parcast_scaling.known import Known, Measures, Network
 from parcast_scaling.mechanisms import Floats
+from parcast_scaling.scope import Measures, Network, Scope
 
 
 @attrs.frozen
@@ -49,19 +49,19 @@ _HALF = 0.5
 _FAMILIES_OF_BOTH = 2.0
 
 
-def counted_like(known: Known, exposed: float) -> tuple[Counted, ...]:
+def counted_like(scope: Scope, exposed: float) -> tuple[Counted, ...]:
     """Return the public times that are of the same kind as far as is known.
 
     Where nobody says whether a code computes, it does so if more than half of its time is not
     ``exposed``: of public collectives in 39 of 40 times it is, of codes in one of five.
     """
-    if known.measures is None:
+    if scope.measures is None:
         measures = Measures.COMMUNICATION if exposed > _HALF else Measures.CODE
     else:
-        measures = known.measures
+        measures = scope.measures
     if measures == Measures.CODE:
         return (EXPOSED_CODES if exposed > _HALF else CODES,)
-    networks = [known.network] if known.network else list(Network)
+    networks = [scope.network] if scope.network else list(Network)
     return tuple(COLLECTIVES[network] for network in networks)
 
 
@@ -71,8 +71,8 @@ def share_of_rises(network: Network) -> float:
     It is the mean of the beta distribution that families leave of the one about the mean of both
     networks. A family counts as one trial, since its series are alike.
     """
-    of_both = sum(each.families * each.mean for each in COLLECTIVES.values())
-    of_both /= sum(each.families for each in COLLECTIVES.values())
+    of_both = sum(kind.families * kind.mean for kind in COLLECTIVES.values())
+    of_both /= sum(kind.families for kind in COLLECTIVES.values())
     own = COLLECTIVES[network]
     risen = _FAMILIES_OF_BOTH * of_both + own.families * own.mean
     return risen / (_FAMILIES_OF_BOTH + own.families)
@@ -89,7 +89,7 @@ class Rises:
     doublings have shown no rise, the less likely the one that rises oftener, and its rate.
     """
 
-    known: Known = Known()
+    scope: Scope = Scope()
     scale: float = 1.0  #: how many times as often as counted
     least: float = 2.0  #: how many times longer at least
     exponent: float = 2.0  #: Pareto's: more than x times in (least / x)^exponent of the rises
@@ -101,14 +101,14 @@ class Rises:
         after one doubling in most cases, is of a higher one.
         """
         share = self.scale * share_of_rises(network)
-        if self.known.network is not None:
+        if self.scope.network is not None:
             return -math.log1p(-share)
         return share / (1 + share * (measured - 1))
 
     def likely(self, measured: float) -> dict[Network, float]:
         """Return the probability of each network after so many doublings without a rise."""
-        if self.known.network is not None:
-            return {self.known.network: 1.0}
+        if self.scope.network is not None:
+            return {self.scope.network: 1.0}
         weights = {
             network: counted.families * self.rate(network, measured) / self.rate(network, 0)
             for network, counted in COLLECTIVES.items()
@@ -133,7 +133,7 @@ class Rises:
             Doublings of p from there to each point; 0 or less where no rise can be.
         """
         count = len(exposed)
-        if self.known.measures == Measures.COMMUNICATION:
+        if self.scope.measures == Measures.COMMUNICATION:
             exposed = np.ones(count)
         likely = self.likely(measured)
         edges = np.cumsum(list(likely.values()))

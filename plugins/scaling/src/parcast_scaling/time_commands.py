@@ -23,12 +23,12 @@ from parcast_scaling.forecast_texts import (
     print_work,
 )
 from parcast_scaling.isoefficiency import NeededWork, WorkAndSize, isoefficiency
-from parcast_scaling.known import Known, known_beside
 from parcast_scaling.limits import machine_bound
 from parcast_scaling.measuring import Measured, measure
 from parcast_scaling.prior import Prior
 from parcast_scaling.reading import Times
 from parcast_scaling.rises import Rises
+from parcast_scaling.scope import Scope, scope_beside
 from parcast_scaling.times import Run, check
 from parcast_scaling.work import Work, with_work
 from parcast_scaling.worth import Proposal, worth_measuring
@@ -47,7 +47,7 @@ class Wanted:
     p: str | None
     to: int | None
     machine: str | None
-    known: Known  #: by options
+    scope: Scope  #: by options
     sources: tuple[str, ...]  #: programs or traces that propose terms
     hold_out: str | None
     weak: bool
@@ -229,8 +229,8 @@ def _print_answers(question: Question, answers: Answers) -> None:
 
 def _prior(registry: Registry, times: Times, wanted: Wanted, sizes: Sequence[float]) -> Prior:
     """Return the prior by what is known, with the terms that programs or traces propose."""
-    known = known_beside(registry, wanted.known, times.known, wanted.machine, times.where)
-    prior = Prior(rises=Rises(known=known))
+    scope = scope_beside(registry, wanted.scope, times.scope, wanted.machine, times.where)
+    prior = Prior(rises=Rises(scope=scope))
     if not wanted.sources:
         return prior
     names = ", ".join(wanted.sources)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from parcast.cli import app as command
-from parcast_scaling.known import Known, Measures, Network
 from parcast_scaling.reading import read_times
+from parcast_scaling.scope import Measures, Network, Scope
 
 FLAT = "p,time\n" + "".join(f"{p},22 ms\n" for p in (8, 16, 32))
 MACHINE = """
@@ -46,17 +46,17 @@ def table(path, **columns):
 
 
 @pytest.mark.parametrize(
-    ("columns", "known"),
+    ("columns", "scope"),
     [
-        ({}, Known()),
-        ({"network": "cloud"}, Known(network=Network.CLOUD)),
+        ({}, Scope()),
+        ({"network": "cloud"}, Scope(network=Network.CLOUD)),
         ({"network": " Cluster ", "measures": "code"},
-         Known(network=Network.CLUSTER, measures=Measures.CODE)),
-        ({"network": "InfiniBand"}, Known()),
+         Scope(network=Network.CLUSTER, measures=Measures.CODE)),
+        ({"network": "InfiniBand"}, Scope()),
     ],
 )  # fmt: skip
-def test_a_table_states_it_in_columns(columns, known, tmp_path):
-    assert read_times(table(tmp_path / "t.csv", **columns)).known == known
+def test_a_table_states_it_in_columns(columns, scope, tmp_path):
+    assert read_times(table(tmp_path / "t.csv", **columns)).scope == scope
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_table_states_it_in_columns(columns, known, tmp_path):
 def test_options_and_machines_say_whose_network_it_is(run, options, network):
     code, out, err = run("scaling", "flat.csv", "-p", "64", "--json", *options)
     assert (code, err) == (0, "")
-    assert json.loads(out)["known"] == {"network": network, "measures": None}
+    assert json.loads(out)["scope"] == {"network": network, "measures": None}
 
 
 def test_the_more_is_known_of_a_cloud_the_higher_the_band(run):
@@ -104,4 +104,4 @@ def test_what_is_measured_now_keeps_the_columns_that_state_it(run, tmp_path):
     lines = Path("t.csv").read_text().splitlines()
     assert len(lines) == 5
     assert lines[-1].endswith(",0.023,cloud,communication")
-    assert read_times("t.csv").known.network == Network.CLOUD
+    assert read_times("t.csv").scope.network == Network.CLOUD

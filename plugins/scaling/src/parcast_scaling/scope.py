@@ -32,35 +32,35 @@ class Measures(StrEnum):
 
 
 @attrs.frozen(kw_only=True)
-class Known:
+class Scope:
     """Of a series; None where nobody says."""
 
     network: Network | None = None
     measures: Measures | None = None
 
-    def over(self, other: Known) -> Known:
+    def over(self, other: Scope) -> Scope:
         """Return this, and what another says where it says nothing."""
-        return Known(
+        return Scope(
             network=self.network or other.network, measures=self.measures or other.measures
         )
 
 
 #: The columns of a table that state it.
-KNOWN = ("network", "measures")
+STATED = ("network", "measures")
 
 
-def known_of_table(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Known:
+def scope_of_table(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Scope:
     """Return what the columns of a table state; other words than these in them are names."""
-    words = [{str(row.get(column, "")).strip().lower() for _, row in rows} for column in KNOWN]
-    return Known(
+    words = [{str(row.get(column, "")).strip().lower() for _, row in rows} for column in STATED]
+    return Scope(
         network=next((word for word in Network if words[0] == {word.value}), None),
         measures=next((word for word in Measures if words[1] == {word.value}), None),
     )
 
 
-def known_beside(
-    registry: Registry, options: Known, table: Known, machine: str | None, where: str
-) -> Known:
+def scope_beside(
+    registry: Registry, options: Scope, table: Scope, machine: str | None, where: str
+) -> Scope:
     """Return what options state, else the table at ``where``, or the machine.
 
     Raises
@@ -78,4 +78,4 @@ def known_beside(
             f"{where} states network = {stated.network}, and {machine} has a {network}'s; "
             "say which by --network"
         )
-    return stated.over(Known(network=network))
+    return stated.over(Scope(network=network))
