@@ -158,7 +158,7 @@ def _check_layers(job: Job) -> None:
     for name in ("shared_ffn", "dense_layers"):
         if getattr(job, name) and job.experts == 1:
             raise InvalidPointError(
-                f"{name} = {getattr(job, name)} needs experts, and there is one"
+                f"{name} = {getattr(job, name)} needs experts = 2 or more, which is 1"
             )
     if job.dense_layers >= job.layers:
         raise InvalidPointError(

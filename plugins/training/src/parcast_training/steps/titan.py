@@ -7,16 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from parcast.errors import FileError
-
-#: Layers, hidden, heads, kv heads and ffn width of Llama 3 (arXiv 2407.21783, table 3) and its
-#: smaller ones of version 3.2, as their model cards state them.
-_LLAMA = {
-    "1B": (16, 2048, 32, 8, 8192),
-    "3B": (28, 3072, 24, 8, 8192),
-    "8B": (32, 4096, 32, 8, 14336),
-    "70B": (80, 8192, 64, 8, 28672),
-    "405B": (126, 16384, 128, 8, 53248),
-}
+from parcast_training.steps.models import LLAMA_3
 
 #: Tables that have degrees, the later one's count: versions of 2024 have them with the training.
 _TABLES = ("training", "experimental", "parallelism")
@@ -57,12 +48,12 @@ def titan_job(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
     model, training = config["model"], config.get("training", {})
     degrees = {key: value for name in _TABLES for key, value in config.get(name, {}).items()}
     name, flavor = str(model.get("name")), str(model["flavor"])
-    if name != "llama3" or flavor not in _LLAMA:
+    if name != "llama3" or flavor not in LLAMA_3:
         raise FileError(
             f"{path}: model {name} of flavor {flavor} has its numbers in torchtitan's code; known: "
-            f"llama3 of {', '.join(_LLAMA)}; write a table of kind 'training' instead"
+            f"llama3 of {', '.join(LLAMA_3)}; write a table of kind 'training' instead"
         )
-    layers, hidden, heads, kv_heads, ffn = _LLAMA[flavor]
+    layers, hidden, heads, kv_heads, ffn = LLAMA_3[flavor]
     tp = _degree(degrees, "tensor_parallel_degree", path)
     mode = config.get("activation_checkpoint", {}).get("mode", "selective")
     if mode not in {"none", "selective", "full"}:
