@@ -105,6 +105,8 @@ def test_a_configuration_of_torchtitan_is_read(tmp_path):
             'pipeline_parallel_degree = 2\npipeline_parallel_schedule = "ZBVZeroBubble"',
             "1F1B and Interleaved1F1B are read",
         ),
+        ("local_batch_size = 3", 'local_batch_size = "x"', "local_batch_size = 'x': write a whole"),
+        ("seq_len = 8192", "seq_len = -1", "sequence: -1 must be 1 or more"),
         ('"selective"', '"memory_budget"', "activation_checkpoint.mode = 'memory_budget'"),
     ],
 )
@@ -363,6 +365,16 @@ def test_a_model_of_gpt_2_has_keys_of_its_own(tmp_path):
         ({"moe_layer_freq": [0, 1, 0, 1]}, "layers between others have no experts"),
         ({"model_type": "qwen"}, "counts both matrices up together"),
         ({"num_experts": 8}, "no num_experts_per_tok"),
+        ({"kv_lora_rank": 512}, "kv_lora_rank, and no qk_nope_head_dim; add it"),
+        ({"kv_lora_rank": -5, "qk_nope_head_dim": 8, "qk_rope_head_dim": 8}, "-5 must be 0 or"),
+        ({"sliding_window": "big"}, "sliding_window = 'big': write a whole number"),
+        (
+            {"num_experts": 8, "num_experts_per_tok": 2, "first_k_dense_replace": "three"},
+            "dense_layers: 'three' must be a whole number",
+        ),
+        ({"num_hidden_layers": -4}, "layers: -4 must be 1 or more"),
+        ({"hidden_size": 10**30}, "must be below 2"),
+        ({"vocab_size": float("inf")}, "vocabulary: inf must be a whole number"),
         ({"num_hidden_layers": None}, "the layers are missing; add n_layer or num_hidden_layers"),
     ],
 )

@@ -187,6 +187,8 @@ def test_layers_that_no_stages_divide_name_those_of_first_and_last(tmp_path):
         ({"experts": 4, "dense_layers": 4}, "dense_layers = 4 of layers = 4 leave none with"),
         ({"kv_rank": 64, "lora": 8}, "adapters beside latent attention"),
         ({"kv_rank": 64, "kv_heads": 2}, "has keys for each head; state kv_heads = 8"),
+        ({"heads": 3}, "hidden = 64 is not divisible by heads = 3; state head_dim"),
+        ({"layers": 10**12}, "are more than 100000"),
         ({"first_layers": 1}, "first_layers = 1 needs pp of 2 or more"),
         ({"first_layers": 4, "pp": 2}, "leave 0 for 1 others"),
         ({"first_layers": 1, "last_layers": 2, "pp": 2}, "leave 1 for 0 others"),

@@ -124,7 +124,7 @@ def model_of(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
         model |= expert_layers(config, path)
     if config.get("multi_query") and not config.get("new_decoder_architecture"):
         model["kv_heads"] = 1
-    if latent := latent_attention(config):
+    if latent := latent_attention(config, path):
         model = {key: value for key, value in model.items() if key != "kv_heads"} | latent
     kind = str(config.get("model_type", ""))
     tied = config.get("tie_word_embeddings")

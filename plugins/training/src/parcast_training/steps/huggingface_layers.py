@@ -27,10 +27,19 @@ _FULL_EVERY = {"gemma2": 2, "gemma3_text": 6, "cohere2": 4}
 _FULL, _WINDOWED = {"full_attention", "attention"}, {"sliding_attention"}
 
 
-def latent_attention(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is compressed to what, empty where nothing is."""
+def latent_attention(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Return what is compressed to what, empty where nothing is.
+
+    Raises
+    ------
+    FileError
+        If the width of a head's queries is not stated.
+    """
     if not config.get("kv_lora_rank"):
         return {}
+    for name in ("qk_nope_head_dim", "qk_rope_head_dim"):
+        if not config.get(name):
+            raise FileError(f"{path}: kv_lora_rank, and no {name}; add it")
     return {key: config[name] for name, key in _LATENT.items() if config.get(name)}
 
 
@@ -55,11 +64,12 @@ def expert_layers(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
     return model
 
 
-def dense_first(config: Mapping[str, Any]) -> int:
+def dense_first(config: Mapping[str, Any]) -> Any:
     """Return how many layers before the first with experts have none."""
     listed = config.get("moe_layer_freq")
-    first = listed.index(1) if isinstance(listed, list) and 1 in listed else 0
-    return max(first, int(config.get("first_k_dense_replace") or 0))
+    if isinstance(listed, list) and 1 in listed:
+        return listed.index(1)
+    return config.get("first_k_dense_replace") or 0
 
 
 def are_dense_first(config: Mapping[str, Any]) -> bool:
@@ -80,7 +90,11 @@ def windows(config: Mapping[str, Any], path: Path) -> dict[str, int]:
         If it does not say which layers have it.
     """
     window = config.get("sliding_window") if config.get("use_sliding_window", True) else None
-    if not window or window >= (config.get("max_position_embeddings") or window + 1):
+    if not window:
+        return {}
+    if not isinstance(window, int) or window < 0:
+        raise FileError(f"{path}: sliding_window = {window!r}: write a whole number")
+    if window >= (config.get("max_position_embeddings") or window + 1):
         return {}
     every = _full_every(config)
     if every is None:

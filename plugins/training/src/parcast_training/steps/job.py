@@ -296,7 +296,21 @@ def counted(job: Job, numbers: range) -> tuple[tuple[Job, int], ...]:
     """Return the layers of these numbers by sort, in the order of the first of each."""
     if job.is_uniform:
         return ((job, len(numbers)),)
-    counts = Counter(map(job.layer, numbers))
+    counts: Counter[Job] = Counter()
+    own = range(numbers.start, min(numbers.stop, job.layers))
+    for part in (
+        range(own.start, min(own.stop, job.dense_layers)),
+        range(max(own.start, job.dense_layers), own.stop),
+    ):
+        every = job.full_every
+        whole = part.stop // every - part.start // every if part and every else 0
+        first_whole = bool(every) and (part.start + 1) % every == 0
+        for is_whole, count in sorted({True: whole, False: len(part) - whole}.items(),
+                                      reverse=first_whole):  # fmt: skip
+            if count:
+                counts[_of_one_sort(job, part.start < job.dense_layers, is_whole)] += count
+    if behind := len(numbers) - len(own):
+        counts[job.layer(job.layers - 1)] += behind
     return tuple(counts.items())
 
 
@@ -342,7 +356,7 @@ def fixed_values(workload: Workload, settings: Mapping[str, str]) -> tuple[Job, 
             hint = did_you_mean(name, names) or f" Known: {', '.join(names)}."
             raise UnknownNameError(f"a training job has no {name!r}.{hint}")
         spelt: Any = {"true": True, "false": False}.get(text, text)
-        values[name] = int(text) if text.isdigit() else spelt
+        values[name] = int(text) if text.removeprefix("-").isdecimal() else spelt
     stated = {name: value for name, value in attrs.asdict(job).items() if value is not None}
     changed = structure({**stated, **values}, Job, "--set", "")
     return changed, values

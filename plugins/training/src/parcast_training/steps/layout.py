@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from parcast.errors import InvalidPointError
 from parcast_training.steps.job import Job
 
+#: Models have some hundred layers; steps of so many more would be played for days.
+_MOST_LAYERS = 100_000
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -72,6 +75,7 @@ def layout_of(job: Job, p: int) -> Layout:
     InvalidPointError
         If it cannot be; `parcast_training.steps.nearest` names what can.
     """
+    check_layers(job)
     for text, number, name in (
         (f"heads = {job.heads}", job.heads, "tp"),
         (f"kv_heads = {job.kv_heads or job.heads}", job.kv_heads or job.heads, "tp"),
@@ -82,7 +86,6 @@ def layout_of(job: Job, p: int) -> Layout:
         (f"sequence = {job.sequence}", job.sequence, "cp"),
     ):
         _divides(text, number, name, getattr(job, name))
-    _check_layers(job)
     _check_choices(job)
     chunks, each = job.interleave, _stage_layers(job)
     _divides(f"layers / pp = {each}", each, "interleave", chunks)
@@ -138,8 +141,22 @@ def _divides(text: str, number: int, name: str, wanted: int) -> None:
         raise InvalidPointError(f"{text} is not divisible by {name} = {wanted}")
 
 
-def _check_layers(job: Job) -> None:
-    """Refuse layers that cannot be: what they need, or what they go without, is not stated."""
+def check_layers(job: Job) -> None:
+    """Refuse layers that no layout makes possible.
+
+    Raises
+    ------
+    InvalidPointError
+        With what to state instead.
+    """
+    if job.layers > _MOST_LAYERS:
+        raise InvalidPointError(
+            f"layers = {job.layers} are more than {_MOST_LAYERS}, the most that are gone through"
+        )
+    if not job.head_dim and job.hidden % job.heads:
+        raise InvalidPointError(
+            f"hidden = {job.hidden} is not divisible by heads = {job.heads}; state head_dim"
+        )
     if job.kv_rank and job.lora:
         raise InvalidPointError(
             f"lora = {job.lora}: adapters beside latent attention (kv_rank = {job.kv_rank}) are "

@@ -71,6 +71,8 @@ def whole(path: Path, name: str, value: str) -> int:
     FileError
         If it is none.
     """
+    if value.startswith("-") and value[1:].isdigit():
+        raise FileError(f"{path}: {name} {value} is below 0; write a whole number")
     if not (value.isascii() and value.isdigit()):
         spelt = value or "nothing"
         raise FileError(f"{path}: {name} {spelt} is no whole number; write it out")

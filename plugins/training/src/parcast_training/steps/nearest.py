@@ -13,7 +13,7 @@ import attrs
 from parcast.errors import InvalidPointError
 from parcast_training.steps.exchanges import members_of
 from parcast_training.steps.job import Job
-from parcast_training.steps.layout import Layout, divisors, layout_of, uneven
+from parcast_training.steps.layout import Layout, check_layers, divisors, layout_of, uneven
 
 #: So many values change beside those that cannot stay.
 _MORE = 3
@@ -35,6 +35,7 @@ def layout_or_nearest(job: Job, p: int, per_node: int = 1) -> Layout:
     InvalidPointError
         If it cannot be, naming the nearest layouts that can.
     """
+    check_layers(job)
     try:
         return _placed(job, p, per_node)
     except InvalidPointError as error:

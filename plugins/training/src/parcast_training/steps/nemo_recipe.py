@@ -67,8 +67,10 @@ def _name(recipe: Recipe, path: Path) -> str:
     names = [name for name in recipe.functions if name.endswith("recipe")]
     if "pretrain_recipe" in names:
         return "pretrain_recipe"
+    if not names:
+        raise FileError(f"{path}: no function pretrain_recipe, which a recipe of NeMo 2 has")
     if len(names) != 1:
-        spelt = ", ".join(names) or "none"
+        spelt = ", ".join(names)
         raise FileError(f"{path}: no function pretrain_recipe, and not just one whose name ends in "
                         f"recipe: {spelt}; leave one")  # fmt: skip
     return names[0]

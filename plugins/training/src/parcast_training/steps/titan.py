@@ -34,6 +34,12 @@ _DEGREES = {
 }
 
 
+def is_titan(config: Mapping[str, Any]) -> bool:
+    """Return whether data are torchtitan's, by their keys."""
+    model = config.get("model")
+    return isinstance(model, Mapping) and "flavor" in model
+
+
 def titan_job(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Return the data of a job.
 
@@ -59,7 +65,7 @@ def titan_job(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
     if mode not in {"none", "selective", "full"}:
         raise FileError(f"{path}: activation_checkpoint.mode = {mode!r}: 'none', 'selective' or "
                         "'full' is read")  # fmt: skip
-    micro, batch = _batches(training, degrees)
+    micro, batch = _batches(training, degrees, path)
     return {
         "kind": "training", "name": path.stem, "layers": layers, "hidden": hidden, "heads": heads,
         "kv_heads": kv_heads, "ffn": ffn, "gated": True, "vocabulary": 128256,
@@ -120,7 +126,9 @@ def _degree(degrees: Mapping[str, Any], name: str, path: Path) -> int:
     return value
 
 
-def _batches(training: Mapping[str, Any], degrees: Mapping[str, Any]) -> tuple[int, int]:
+def _batches(
+    training: Mapping[str, Any], degrees: Mapping[str, Any], path: Path
+) -> tuple[int, int]:
     """Return the samples of a microbatch and of a step.
 
     Where the data-parallel degree is left open, they are those of 1: a layout of more refuses the
@@ -129,6 +137,9 @@ def _batches(training: Mapping[str, Any], degrees: Mapping[str, Any]) -> tuple[i
     micro = training.get("local_batch_size", training.get("batch_size", 8))
     batch = training.get("global_batch_size", -1)
     pieces = degrees.get("pipeline_parallel_microbatch_size")
+    for name, value in (("local_batch_size", micro), ("global_batch_size", batch)):
+        if not isinstance(value, int) or value < -1 or not value:
+            raise FileError(f"{path}: training.{name} = {value!r}: write a whole number, 1 or more")
     if count := degrees.get("pipeline_parallel_microbatches"):  # as of 2024
         pieces = max(1, micro // count)
     if batch < 1:
