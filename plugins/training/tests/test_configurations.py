@@ -357,6 +357,7 @@ def test_a_model_of_gpt_2_has_keys_of_its_own(tmp_path):
             "it does not say which layers",
         ),
         ({"block_configs": [{}]}, "its layers differ"),
+        ({"index_topk": 2048}, "index_topk = 2048: it says that layers differ"),
         ({"moe_num_experts": 64, "moe_k": 6}, "moe_num_experts = 64: it says that layers differ"),
         ({"attn_type_list": [0, 1, 1]}, "attn_type_list"),
         ({"sliding_window_pattern": "LLLG"}, "sliding_window_pattern = LLLG: it says that"),

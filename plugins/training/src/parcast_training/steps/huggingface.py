@@ -74,7 +74,7 @@ _OTHERS = {
 _STRUCTURE = re.compile(
     r"expert|moe|mamba|ssm|recurr|rwkv|linear_|conv|window|chunk|shared|lora|pattern|period"
     r"|per_layer|block_types?|altup|laurel|cross_|encoder|vision|audio|attn_type|layer_type|sparse"
-    r"|indexer?_|cla_|latent|layer_freq"
+    r"|index(er)?_|cla_|latent|layer_freq"
 )
 
 #: Of these, what says nothing of the kind: routing, losses, and what `_MODEL` and others read.
