@@ -213,3 +213,16 @@ def test_a_plan_has_uneven_stages_and_the_fastest_of_all(tmp_path):
     assert {choice.job.first_layers for choice in staged} == {2}
     seconds = sorted(choice.step.seconds for choice in plan.fitting)
     assert [choice.step.seconds for choice in plan.best] == seconds[:3]
+
+
+def test_a_plan_keeps_the_stages_that_a_job_states_and_makes_others_even(tmp_path):
+    registry = Registry()
+    data = {"kind": "training", "name": "own", "layers": 8, "hidden": 512, "heads": 8,
+            "sequence": 128, "global_batch": 8, "pp": 2, "first_layers": 3}  # fmt: skip
+    job = workload_from_data(data, "job", {"training": KIND}).content
+    workload = attrs.evolve(registry.workload("gpt-22b"), content=job, parameters={})
+    query = Query(workload=workload, machine=registry.machine("a100-hdr"), p=8)
+    plan = planned(job, 8, accelerator_of(query), hops_of(query), count=1)
+    ends = {(c.layout.pp, c.layout.chunks == 1, c.job.first_layers) for c in plan.fitting}
+    assert {(1, True, 0), (2, True, 3), (2, False, 0), (4, True, 0), (8, True, 0)} <= ends
+    assert all(first in {0, 3} for _, _, first in ends)

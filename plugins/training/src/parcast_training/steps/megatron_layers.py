@@ -119,5 +119,6 @@ def _expert_arguments(job: Job) -> Iterator[str]:
     if job.shared_ffn:
         yield f"--moe-shared-expert-intermediate-size {job.shared_ffn}"
     if job.dense_layers:
-        yield f"--moe-layer-freq [0]*{job.dense_layers}+[1]*{job.layers - job.dense_layers}"
+        pattern = f"([0]*{job.dense_layers}+[1]*{job.layers - job.dense_layers})"
+        yield f"--moe-layer-freq '{pattern}'"  # which a shell would take for names of files
         yield f"--moe-ffn-hidden-size {job.ffn_width}"

@@ -24,7 +24,7 @@ VARIED = ("tp", "pp", "ep", "micro_batch", "interleave", "schedule", "zero", "re
 #: What is varied, and what goes with it, where all accelerators are data parallel.
 PLAIN = {
     "tp": 1, "pp": 1, "ep": 1, "micro_batch": 1, "interleave": 1, "schedule": "1f1b", "zero": 0,
-    "recompute": "none", "sp": 0, "dp": None,
+    "recompute": "none", "sp": 0, "dp": None, "first_layers": 0, "last_layers": 0,
 }  # fmt: skip
 
 _MICRO = (1, 2, 4, 8)
@@ -132,7 +132,13 @@ def layouts(job: Job, p: int, accelerator: Accelerator, fixed: Mapping[str, Any]
     near = (links.domain if links else None) or accelerator.per_node
     values: dict[str, Any] = {
         "tp": [t for t in divisors(job.heads) if t <= near and p % t == 0],
-        "pp": [s for s in divisors(p) if job.layers % s == 0 or uneven(job.layers, s)],
+        "pp": [
+            s
+            for s in divisors(p)
+            if job.layers % s == 0
+            or uneven(job.layers, s)
+            or (s == job.pp and (job.first_layers or job.last_layers))
+        ],
         "ep": divisors(job.experts),
         "micro_batch": _MICRO,
         "interleave": divisors(job.layers),
@@ -155,10 +161,14 @@ def layouts(job: Job, p: int, accelerator: Accelerator, fixed: Mapping[str, Any]
 
 
 def _ends(job: Job, chosen: Mapping[str, Any]) -> dict[str, int]:
-    """Return the layers of first and last stage, where stages cannot have as many each."""
-    if "first_layers" in chosen or "last_layers" in chosen or job.layers % chosen["pp"] == 0:
+    """Return the layers of first and last stage: the job's own, or where stages cannot be even."""
+    if "first_layers" in chosen or "last_layers" in chosen:
         return {}
-    first, last = uneven(job.layers, chosen["pp"]) or (0, 0)
+    own = job.first_layers, job.last_layers
+    if any(own) and chosen["pp"] == job.pp and chosen["interleave"] == 1:
+        return {}
+    even = job.layers % chosen["pp"] == 0
+    first, last = (None if even else uneven(job.layers, chosen["pp"])) or (0, 0)
     return {"first_layers": first, "last_layers": last}
 
 
