@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 import fixed_costs
 import growing_steps
+import latent_steps
 
 from parcast import Query, Registry
 from parcast.files import workload_from_data
@@ -69,7 +70,7 @@ looked at while the model was built, and nothing was changed after these predict
 
 ## Other accelerators
 
-No step on another accelerator is compared here. The share of the peak that matrix products reach on the shipped
+No step of these models on another accelerator is compared here. The share of the peak that matrix products reach on the shipped
 `h100-ndr` is the best of a public benchmark (80 %), and the best layout of a model of 70 billion parameters on {gpus} H100
 is predicted at {mfu:.0%} of the peak (MFU), where Megatron-Core's published runs reach 41 % (2 billion parameters) to 48 %
 (462 billion). Shares by size from [a table of products](../experiments/machines-from/gemm.md) take two hundredths off
@@ -225,6 +226,7 @@ def main() -> None:
             gpus=GPUS,
             mfu=best_use(registry, GPUS),
         )
+        + latent_steps.section()
         + growing_steps.section()
         + fixed_costs.section()
     )

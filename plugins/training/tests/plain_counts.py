@@ -1,8 +1,9 @@
 """What a step of a job holds, computes and sends, from the papers alone: a plain reference.
 
 Weights and activations are those of arXiv 2205.05198 (sections 4.1 to 5) and 2401.10241 (table 1),
-optimizer and shards of arXiv 1910.02054, bytes of collectives those of rings. A rank is of the
-first stage.
+latent attention and shared experts those of arXiv 2405.04434 (section 2 and appendix C), optimizer
+and shards of arXiv 1910.02054, bytes of collectives those of rings. A rank is of the first stage.
+Layers are gone through one after another, by their numbers.
 """
 
 from __future__ import annotations
@@ -19,77 +20,156 @@ class Counts:
         d: Any = self
         self.dp = p // (d.tp * d.pp * d.cp)
         self.microbatches = d.global_batch // (d.micro_batch * self.dp)
-        self.kv_width = d.kv_heads * (d.hidden // d.heads)
-        self.ffn = 4 * d.hidden
-        self.attention_weights = 2 * d.hidden * (d.hidden + self.kv_width)
-        self.ffn_weights = (3 if d.gated else 2) * d.hidden * self.ffn
-        self.table = d.vocabulary * d.hidden
-        self.tokens = d.micro_batch * d.sequence / d.cp
-        self.split = d.tp if d.sp else 1
-        self.stage_layers = d.layers // d.pp
-        self.gradient_width = 4
+        d.dim = d.head_dim if "head_dim" in data else d.hidden // d.heads
+        d.out_dim = data.get("value_dim", d.dim)
+        d.latent = data.get("kv_rank", 0)
+        d.qk_dim = d.dim + data.get("rope_dim", 0)
+        d.table = d.vocabulary * d.hidden
+        d.tokens = d.micro_batch * d.sequence / d.cp
+        d.split = d.tp if d.sp else 1
+        for name in ("first_layers", "last_layers", "window", "full_every", "dense_layers"):
+            setattr(d, name, data.get(name, 0))
+        for name in ("q_rank", "rope_dim", "shared_ffn", "mtp"):
+            setattr(d, name, data.get(name, 0))
+
+    def attention_parts(self) -> tuple[float, float]:
+        """Weights of a layer's attention: those that are split, and those that are repeated."""
+        d: Any = self
+        out = d.heads * d.out_dim * d.hidden
+        if not d.latent:
+            queries, keys = d.heads * d.qk_dim, d.kv_heads * (d.qk_dim + d.out_dim)
+            return d.hidden * (queries + keys) + out, 0
+        repeated = d.hidden * (d.q_rank + d.latent + d.rope_dim)
+        queries = (d.q_rank or d.hidden) * d.heads * d.qk_dim
+        return queries + d.latent * d.heads * (d.dim + d.out_dim) + out, repeated
+
+    def ffn(self, layer: int) -> tuple[int, int, int, int]:
+        """Of a layer: experts, those of a token, their width, that of the shared one."""
+        d: Any = self
+        wide = 4 * d.hidden
+        if layer < d.dense_layers:
+            return 1, 1, self.__dict__.get("dense_ffn", wide), 0
+        return d.experts, d.active, wide, d.shared_ffn
+
+    def layers_of(self, stage: int, chunk: int | None = None) -> list[int]:
+        """The layers of a stage, or of one of its pieces, further tokens' ones behind the last."""
+        d: Any = self
+        ends = d.first_layers, d.last_layers
+        even = d.pp - sum(1 for n in ends if n)
+        each = (d.layers - sum(ends)) // even if even else 0
+        sizes = [each // d.interleave] * (d.pp * d.interleave)
+        sizes[0], sizes[-1] = ends[0] or sizes[0], ends[1] or sizes[-1]
+        sizes[-1] += d.mtp
+        numbers = iter(range(d.layers + d.mtp))
+        pieces = [[next(numbers) for _ in range(size)] for size in sizes]
+        chunks = range(d.interleave) if chunk is None else [chunk]
+        return [n for c in chunks for n in pieces[c * d.pp + stage]]
+
+    def matrix(self, width: int) -> int:
+        """Weights of a feed-forward part."""
+        d: Any = self
+        return int((3 if d.gated else 2) * d.hidden * width)
 
     def weights(self) -> float:
         """All of the model."""
         d: Any = self
-        layer = self.attention_weights + d.experts * self.ffn_weights
-        return d.layers * layer + (1 if d.tied else 2) * self.table
+        total = (1 if d.tied else 2) * d.table + d.mtp * 2 * d.hidden**2
+        for layer in range(d.layers + d.mtp):
+            experts, _, width, shared = self.ffn(layer)
+            total += (
+                sum(self.attention_parts()) + experts * self.matrix(width) + self.matrix(shared)
+            )
+        return float(total)
+
+    def seen(self, layer: int) -> float:
+        """Twice the mean number of tokens that a token of a sample sees."""
+        d: Any = self
+        if not d.window or (d.full_every and (min(layer, d.layers - 1) + 1) % d.full_every == 0):
+            return float(d.sequence)
+        w = min(d.window, d.sequence)
+        seen = w * (w / 2) + (d.sequence - w) * w  # half of a square, and full rows
+        return 2 * seen / d.sequence
 
     def flops(self) -> float:
         """Of a step, nothing recomputed."""
         d: Any = self
-        layer = 2 * (self.attention_weights + d.active * self.ffn_weights)
-        scores = 4 * d.sequence * d.hidden
-        return 3 * d.global_batch * d.sequence * (d.layers * (layer + scores) + 2 * self.table)
+        each = 2 * (1 + d.mtp) * d.table + d.mtp * 2 * 2 * d.hidden**2
+        for layer in range(d.layers + d.mtp):
+            _, active, width, shared = self.ffn(layer)
+            each += 2 * (
+                sum(self.attention_parts()) + active * self.matrix(width) + self.matrix(shared)
+            )
+            each += 2 * self.seen(layer) * d.heads * (d.qk_dim + d.out_dim)
+        return float(3 * d.global_batch * d.sequence * each)
 
     def states(self, stage: int) -> tuple[float, float, float]:
         """Bytes of weights, gradients and optimizer on a rank of a stage."""
         d: Any = self
-        ends = (stage == 0) + (stage == d.pp - 1)
+        last = stage == d.pp - 1
+        ends = (stage == 0) + last
         tables = min(ends, 1) if d.tied else ends
-        dense, experts = self.layer_shares()
+        if d.mtp and last and d.pp > 1 and not d.tied:
+            tables += 1  # the embedding of the next token
+        dense = tables * d.table / d.tp + last * d.mtp * 2 * d.hidden**2 / d.tp
+        experts = 0.0
+        for layer in self.layers_of(stage):
+            shares = self.layer_shares(layer)
+            dense, experts = dense + shares[0], experts + shares[1]
         ranks = self.dp * d.cp
 
         def held(width: int, sharded: bool) -> float:
-            shared, own = self.stage_layers * dense + tables * self.table / d.tp, experts
-            own *= self.stage_layers
-            return width * (shared / ranks + own * d.ep / ranks if sharded else shared + own)
+            return width * (dense / ranks + experts * d.ep / ranks if sharded else dense + experts)
 
         optimizer = 0.0 if d.offload else held(12, d.zero >= 1)
         return held(2, d.zero >= 3), held(4, d.zero >= 2), optimizer
 
-    def layer_shares(self) -> tuple[float, float]:
+    def layer_shares(self, layer: int) -> tuple[float, float]:
         """A layer's weights on a rank: of all, and of its experts."""
         d: Any = self
-        if d.experts == 1:
-            return (self.attention_weights + self.ffn_weights) / d.tp, 0.0
-        return self.attention_weights / d.tp, d.experts / d.ep * self.ffn_weights / d.tp
+        split, repeated = self.attention_parts()
+        experts, _, width, shared = self.ffn(layer)
+        dense = (split + self.matrix(shared)) / d.tp + repeated
+        if experts == 1:
+            return dense + self.matrix(width) / d.tp, 0.0
+        return dense, experts / d.ep * self.matrix(width) / d.tp
 
-    def activations(self, stage: int, passes: Iterable[Any]) -> float:
-        """Most bytes at once, as the passes of a stage come one after another."""
+    def layer_keeps(self, layer: int) -> tuple[float, float, float]:
+        """Bytes a token that a layer keeps: all, what is not recomputed, inputs of products."""
         d: Any = self
+        experts, active, width, shared = self.ffn(layer)
         mask = 2 * d.hidden / self.split if d.dropout else 0
-        inputs = 8 * d.hidden / self.split + (4 * d.hidden + 4 * self.kv_width) / d.tp
-        inputs += 2 * (3 if d.gated else 2) * self.ffn * d.active / d.tp
-        inputs += 2 * d.hidden * d.active if d.experts > 1 else 0
+        inputs = 8 * d.hidden / self.split + 4 * (d.q_rank + d.latent) / self.split
+        inputs += 2 * d.heads * (d.qk_dim + d.out_dim) / d.tp  # queries, and results
+        inputs += 2 * d.kv_heads * (d.qk_dim + d.out_dim) / d.tp
+        inputs += 2 * (3 if d.gated else 2) * (width * active + shared) / d.tp
+        inputs += 2 * d.hidden * active if experts > 1 else 0
         scores = (5 if d.dropout else 2) * d.heads * d.sequence / d.tp
         scores *= d.attention == "unfused"
         whole = inputs + mask + scores
         kept = {"none": whole, "selective": inputs + mask, "full": 2 * d.hidden / self.split}
+        return whole, kept[d.recompute], inputs
+
+    def activations(self, stage: int, passes: Iterable[Any]) -> float:
+        """Most bytes at once, as the passes of a stage come one after another."""
+        d: Any = self
+        pieces = [[*map(self.layer_keeps, self.layers_of(stage, c))] for c in range(d.interleave)]
         late = d.schedule == "zero-bubble"
         held: dict[tuple[int, int], float] = {}
         most = 0.0
         for step in passes:
             key = (step.chunk, step.microbatch)
             if step.kind == "F":
-                held[key] = kept[d.recompute]
+                held[key] = sum(kept for _, kept, _ in pieces[step.chunk])
             elif step.kind == "B" and late:
-                held[key] = inputs  # until the gradients of weights
+                held[key] = sum(
+                    inputs for *_, inputs in pieces[step.chunk]
+                )  # until the gradients of weights
             if (step.kind == "B" and not late) or step.kind == "W":
                 del held[key]
             most = max(most, sum(held.values()))
-        layers = self.stage_layers // d.interleave * most + whole - kept[d.recompute]
-        return self.tokens * (layers + (4 * d.vocabulary / d.tp if stage == d.pp - 1 else 0))
+        most += max(whole - kept for piece in pieces for whole, kept, _ in piece)
+        logits = 4 * (1 + d.mtp) * d.vocabulary / d.tp if stage == d.pp - 1 else 0
+        return float(d.tokens * (most + logits))
 
     def sent(self) -> dict[str, float]:
         """Bytes that a rank of the first stage sends in the passes of a step, by what for.
@@ -97,17 +177,26 @@ class Counts:
         Of gradients and parameters those of its layers and tables with each microbatch.
         """
         d: Any = self
-        m, layers, again = self.microbatches, self.stage_layers, d.recompute == "full"
-        row = 2 * self.tokens * d.hidden
-        tensor = _part(d.tp) * row * (4 * (2 + again) + 2 * bool(d.sp)) * layers
-        tensor += _part(d.tp) * row * 4  # the embedding, forward and backward
-        keys = 4 * d.micro_batch * d.sequence * self.kv_width / d.tp
-        context = _part(d.cp) * keys * (3 + again) * layers
-        dense, experts = self.layer_shares()
+        m, again = self.microbatches, d.recompute == "full"
+        row = 2 * d.tokens
+        into = (d.q_rank or d.hidden) + d.latent + d.rope_dim if d.latent else d.hidden
+        keys = 2 * d.micro_batch * d.sequence * d.kv_heads * (d.qk_dim + d.out_dim) / d.tp
         ranks = self.dp * d.cp
-        each = layers * (dense * _part(ranks) + experts * _part(ranks // d.ep))
+        tensor = context = each = 0.0
+        for layer in self.layers_of(0):
+            part, out = _part(d.tp) * row, d.hidden
+            if d.sp:  # gathered before products, scattered after
+                tensor += part * ((into + 3 * out) * (1 + again) + 2 * into + out + 3 * out)
+            else:
+                tensor += part * (2 * (2 * out) * (1 + again) + 2 * (into + out))
+            context += _part(d.cp) * keys * (3 + again)
+            dense, experts = self.layer_shares(layer)
+            each += dense * _part(ranks) + experts * _part(ranks // d.ep)
+        tensor += _part(d.tp) * row * d.hidden * 4  # the embedding, forward and backward
         tables = 2 if d.pp == 1 and not d.tied else 1
-        table = tables * self.table / d.tp * _part(ranks)
+        table = tables * d.table / d.tp * _part(ranks)
+        if d.pp == 1:
+            table += d.mtp * 2 * d.hidden**2 / d.tp * _part(ranks)
         return {
             "tensor parallel": m * tensor,
             "context parallel": m * context,

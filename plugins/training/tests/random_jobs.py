@@ -92,7 +92,29 @@ def random_job(draw: random.Random) -> tuple[dict[str, Any], int]:
         "lora": draw.choice([0, 0, 8]),
         "lora_on": draw.choice(["attention", "all"]) if experts == 1 else "attention",
     }
-    return data, pp * tp * cp * dp
+    return data | random_layers(draw, data), pp * tp * cp * dp
+
+
+def random_layers(draw: random.Random, data: dict[str, Any]) -> dict[str, Any]:
+    """Return what makes layers of a job differ, and attention another one."""
+    changes: dict[str, Any] = {"mtp": draw.choice([0, 0, 0, 1])}
+    if data["pp"] > 1 and data["interleave"] == 1 and draw.random() < 0.3:
+        first, last = draw.choice([(1, 0), (0, 2), (1, 2)])
+        between = data["pp"] - (first > 0) - (last > 0)
+        layers = first + last + between * draw.choice([1, 3])
+        changes |= {"first_layers": first, "last_layers": last, "layers": layers}
+    if data["experts"] > 1:
+        layers = changes.get("layers", data["layers"])
+        changes["shared_ffn"] = draw.choice([0, 512])
+        changes["dense_layers"] = draw.choice([k for k in (0, 1, 2, 3) if k < layers])
+        changes["dense_ffn"] = draw.choice([768, 2048])
+    if draw.random() < 0.4:
+        changes["window"] = draw.choice([16, 100, 10000])
+        changes["full_every"] = draw.choice([0, 2, 3])
+    if draw.random() < 0.3:
+        changes |= {"kv_rank": 48, "q_rank": draw.choice([0, 96]), "rope_dim": 16, "lora": 0}
+        changes |= {"head_dim": 32, "value_dim": draw.choice([32, 64]), "kv_heads": 8}
+    return changes
 
 
 def random_query(registry: Registry, seed: int) -> Query:

@@ -72,7 +72,8 @@ def test_the_fastest_are_those_of_timing_all(seed):
 @pytest.mark.parametrize(
     ("gpus", "setting", "sentence"),
     [
-        ("7", "", "global_batch = 4 is no multiple of dp * micro_batch = 7 * 1; nearest: "),
+        ("53", "", "global_batch = 4 is no multiple of dp * micro_batch = 53 * 1; nearest: "),
+        ("8", "layers=1000000000000", "layers = 1000000000000 are more than 100000"),
         ("8", "tp=7", "heads = 64 is not divisible by tp = 7; nearest: "),
         ("8", "ep=2", "experts = 1 is not divisible by ep = 2; nearest: "),
         ("8", "dp=3", "tp * cp * pp * dp = 1 * 1 * 1 * 3 = 3, but p = 8; nearest: "),

@@ -33,8 +33,17 @@ _JOBS = (
     (
         ".json",
         "files:read_job",
-        "A step of training, or the config.json of a model.",
-        r'"kind":\s*"training"|"num_hidden_layers":|"n_embd":|"architectures":',
+        "A step of training, the config.json of a model, or DeepSpeed's of the model beside it.",
+        (
+            r'"kind":\s*"training"|"num_hidden_layers":|"n_embd":|"architectures":'
+            r'|"zero_optimization":|"train_(micro_)?batch_size(_per_gpu)?":'
+        ),
+    ),
+    (
+        ".py",
+        "nemo_recipe:read_recipe",
+        "A recipe of NeMo 2, read and never executed.",
+        r"(?m)^(import|from) +(nemo_run|nemo\.)",
     ),
     (
         ".sh",

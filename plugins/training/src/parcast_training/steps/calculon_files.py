@@ -40,6 +40,12 @@ def lacking(job: Job) -> Iterator[str]:
         ("gated", job.gated, "false"),
         ("experts", job.experts > 1, "1"),
         ("lora", bool(job.lora), "0"),
+        ("kv_rank", bool(job.kv_rank), "0"),
+        ("value_dim", job.output_width != job.query_width, str(job.plain_dim)),
+        ("window", bool(job.window), "0"),
+        ("mtp", bool(job.mtp), "0"),
+        ("first_layers", bool(job.first_layers), "0"),
+        ("last_layers", bool(job.last_layers), "0"),
         ("cp", job.cp > 1, "1"),
         ("kv_heads", (job.kv_heads or job.heads) not in {1, job.heads}, f"1 or {job.heads}"),
         ("zero", job.zero > 1, "0 or 1"),
@@ -59,7 +65,7 @@ def application(job: Job) -> dict[str, Any]:
         "feedforward": job.ffn_width,
         "seq_size": job.sequence,
         "attn_heads": job.heads,
-        "attn_size": job.dim,
+        "attn_size": job.plain_dim,
         "num_blocks": job.layers,
     }
 

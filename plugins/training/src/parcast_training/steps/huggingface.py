@@ -8,6 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from parcast.errors import FileError, shorten
+from parcast_training.steps.huggingface_layers import (
+    are_dense_first,
+    expert_layers,
+    latent_attention,
+    unlike_attention,
+    windows,
+)
 
 #: What a config.json says; the later of two keys counts.
 _MODEL = {
@@ -33,6 +40,7 @@ _MODEL = {
     "num_experts": "experts",
     "n_routed_experts": "experts",
     "num_experts_per_tok": "active",
+    "num_nextn_predict_layers": "mtp",
 }
 
 #: What a job needs, in words.
@@ -52,11 +60,7 @@ _OTHERS = {
     "type_vocab_size": "its sentences come in pairs, as those of an encoder",
     "patch_size": "it sees pictures",
     "vision_config": "it sees pictures",
-    "kv_lora_rank": "its keys and values are of low rank",
-    "first_k_dense_replace": "its first layers have no experts",
     "mlp_only_layers": "some of its layers have no experts",
-    "n_shared_experts": "an expert is shared by all tokens",
-    "shared_expert_intermediate_size": "an expert is shared by all tokens",
     "state_size": "its layers are recurrent",
     "mamba_d_state": "its layers are recurrent",
     "hybrid_override_pattern": "its layers differ",
@@ -70,7 +74,7 @@ _OTHERS = {
 _STRUCTURE = re.compile(
     r"expert|moe|mamba|ssm|recurr|rwkv|linear_|conv|window|chunk|shared|lora|pattern|period"
     r"|per_layer|block_types?|altup|laurel|cross_|encoder|vision|audio|attn_type|layer_type|sparse"
-    r"|indexer?_|cla_|latent|layer_freq"
+    r"|index(er)?_|cla_|latent|layer_freq"
 )
 
 #: Of these, what says nothing of the kind: routing, losses, and what `_MODEL` and others read.
@@ -78,17 +82,20 @@ _HARMLESS = re.compile(
     r"num_local_experts|num_experts|n_routed_experts|(num_)?experts_per_tok(en)?|is_encoder_decoder"
     r"|moe_intermediate_size|.*router.*|.*aux_loss.*|.*routing.*|(use_)?sliding_window"
     r"|max_window_layers|moe_dropout|moe_layer_freq|chunk_size_feed_forward|cross_attention_.*"
-    r"|layer_types|no_rope_layer_interval|moe_norm_.*|.*dtype"
+    r"|layer_types|no_rope_layer_interval|moe_norm_.*|.*dtype|(kv|q)_lora_rank|n_shared_experts"
+    r"|shared_expert_intermediate_size|sliding_window_(pattern|size)"
 )
 
-#: What predicts further tokens, by layers that are left out.
-_FURTHER = ("num_nextn_predict_layers", "num_mtp_modules")
+#: What a step has not: layers that predict further tokens in another way, and groups of experts of
+#: which a token has a few alone.
+_LEFT_OUT = ("num_mtp_modules", "n_group", "topk_group")
 
 #: Models whose embedding and output layer differ where nothing is said, as their classes have it.
 _UNTIED = {
     "llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "phi", "phi3",
     "phimoe", "gpt_neox", "gptj", "olmo", "olmo2", "olmoe", "stablelm", "nemotron", "granite",
     "granitemoe", "glm", "glm4", "seed_oss", "apertus", "arcee", "minimax_m2", "helium",
+    "deepseek_v2", "deepseek_v3", "kimi_k2", "glm4_moe", "dots1", "gpt_oss", "minicpm3",
 }  # fmt: skip
 
 
@@ -103,7 +110,7 @@ def model_of(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
     Raises
     ------
     FileError
-        If the model is no decoder whose layers are alike, or lacks a number.
+        If the model is no decoder as a job has it, or lacks a number.
     """
     _check_alike(config, path)
     model = {_MODEL[key]: config[key] for key in _MODEL if config.get(key)}
@@ -113,12 +120,12 @@ def model_of(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
             raise FileError(
                 f"{path}: the {words} are missing; add {names}, or write a table of kind 'training'"
             )
-    if model.get("experts", 1) > 1 and "active" not in model:
-        raise FileError(f"{path}: experts, and no num_experts_per_tok; state how many a token has")
-    if model.get("experts", 1) > 1 and config.get("moe_intermediate_size"):
-        model["ffn"] = config["moe_intermediate_size"]
+    if model.get("experts", 1) > 1:
+        model |= expert_layers(config, path)
     if config.get("multi_query") and not config.get("new_decoder_architecture"):
         model["kv_heads"] = 1
+    if latent := latent_attention(config, path):
+        model = {key: value for key, value in model.items() if key != "kv_heads"} | latent
     kind = str(config.get("model_type", ""))
     tied = config.get("tie_word_embeddings")
     return {
@@ -127,20 +134,17 @@ def model_of(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
         "gated": config.get("hidden_act") in {"silu", "swiglu"} or kind.startswith("gemma"),
         "tied": kind not in _UNTIED if tied is None else bool(tied),
         "global_batch": 1,
-        "left_out": [f"{key} = {config[key]}" for key in _FURTHER if config.get(key)],
+        "left_out": [f"{k} = {config[k]}" for k in _LEFT_OUT if config.get(k) not in {None, 0, 1}],
         **model,
+        **windows(config, path),
     }
 
 
 def _check_alike(config: Mapping[str, Any], path: Path) -> None:
     if reason := _unlike(config):
         raise FileError(f"{path}: {reason}, and a training step is of a decoder whose layers are "
-                        "alike; write a table of kind 'training' for what comes near")  # fmt: skip
-    window = config.get("sliding_window") if config.get("use_sliding_window", True) else None
-    if window and window < (config.get("max_position_embeddings") or 0):
-        raise FileError(f"{path}: sliding_window = {window}: a token sees so many others, and a "
-                        "training step counts all of a sample; take it out where sequences are no "
-                        "longer")  # fmt: skip
+                        "alike, but for the first without experts and for windows; write a table "
+                        "of kind 'training' for what comes near")  # fmt: skip
 
 
 def _unlike(config: Mapping[str, Any]) -> str:
@@ -153,12 +157,10 @@ def _unlike(config: Mapping[str, Any]) -> str:
         alike = {"type_vocab_size": 1, "word_embed_proj_dim": config.get("hidden_size")}.get(key)
         if value and value != alike:
             return f"{key}: {why}"
-    kinds = {str(kind) for kind in config.get("layer_types") or ()}
-    if unlike := kinds - {"full_attention", "attention"}:
-        return f"layer_types: attention is {', '.join(sorted(unlike))} in some layers"
-    for key in ("decoder_sparse_step", "moe_layer_freq"):
-        if set(_listed(config.get(key) or 1)) != {1}:
-            return f"{key}: some of its layers have no experts"
+    if reason := unlike_attention(config):
+        return reason
+    if not are_dense_first(config):
+        return "decoder_sparse_step or moe_layer_freq: layers between others have no experts"
     if config.get("model_type") == "qwen":
         return "model_type qwen: its intermediate_size counts both matrices up together"
     for key, value in config.items():

@@ -12,6 +12,7 @@ from parcast_training.steps.layout import Layout
 from parcast_training.steps.memory import (
     adapted,
     gradient_bytes,
+    stage_weights,
     trained_ends,
     trained_weights,
 )
@@ -163,23 +164,47 @@ def _product(name: str, m: float, k: float, n: float, width: int, count: float =
 
 def _products(job: Job, layout: Layout, tokens: float) -> tuple[Kernel, ...]:
     width, t, h = BYTES[job.precision], layout.tp, job.hidden
-    out = (job.query_width + 2 * job.kv_width) / t
     sent = tokens * job.active * job.ep / job.experts  # to each expert
     experts = job.experts / job.ep
+    shared = (
+        _product("shared up", tokens, h, job.ups * job.shared_ffn / t, width),
+        _product("shared down", tokens, job.shared_ffn / t, h, width),
+    )
     return (
-        _product("qkv", tokens, h, out, width),
-        _product("projection", tokens, job.query_width / t, h, width),
+        *_projections(job, layout, tokens),
+        _product("projection", tokens, job.output_width / t, h, width),
         _product("up", sent, h, job.ups * job.ffn_width / t, width, experts),
         _product("down", sent, job.ffn_width / t, h, width, experts),
+        *(shared if job.shared_ffn else ()),
+    )
+
+
+def _projections(job: Job, layout: Layout, tokens: float) -> tuple[Kernel, ...]:
+    """Return the products that give queries, keys and values.
+
+    Compressions of latent attention are repeated within a tensor-parallel group, or each rank of it
+    does those of its part of the tokens.
+    """
+    width, t, h = BYTES[job.precision], layout.tp, job.hidden
+    if not job.kv_rank:
+        out = job.query_width + job.key_width + job.value_width
+        return (_product("qkv", tokens, h, out / t, width),)
+    part = tokens / (t if job.sp else 1)
+    compression = (_product("queries down", part, h, job.q_rank, width),) if job.q_rank else ()
+    return (
+        *compression,
+        _product("queries up", tokens, job.q_rank or h, job.query_width / t, width),
+        _product("keys down", part, h, job.kv_rank + job.rope_dim, width),
+        _product("keys up", tokens, job.kv_rank, job.expanded_width / t, width),
     )
 
 
 def _attention(job: Job, layout: Layout, tokens: float) -> tuple[Kernel, ...]:
-    width = tokens * job.query_width / layout.tp
-    kv = tokens * job.kv_width / layout.tp
-    flops = 2 * job.sequence * width
+    query, output = (tokens * w / layout.tp for w in (job.query_width, job.output_width))
+    key, value = (tokens * w / layout.tp for w in (job.key_width, job.value_width))
     if job.attention == "flash":  # causal: half of the scores
-        return (Kernel("flash", flops, _HALF * 2 * (width + kv), "attention"),)
+        flops, moved = job.span * (query + output), _HALF * (query + output + key + value)
+        return (Kernel("flash", flops, moved, "attention"),)
     scores = tokens * job.sequence * job.heads / layout.tp
     mask = 1 if job.dropout else 0
     softmax = Kernel("softmax", 0, 2 * _HALF * scores, "pointwise")
@@ -187,18 +212,20 @@ def _attention(job: Job, layout: Layout, tokens: float) -> tuple[Kernel, ...]:
         (Kernel("scores' dropout", 0, (2 * _HALF + mask) * scores, "pointwise"),) if mask else ()
     )
     return (
-        Kernel("scores", flops, _HALF * (width + kv + scores), "attention"),
+        Kernel("scores", 2 * job.sequence * query, _HALF * (query + key + scores), "attention"),
         softmax,
         *dropout,
-        Kernel("values", flops, _HALF * (width + kv + scores), "attention"),
+        Kernel("values", 2 * job.sequence * output, _HALF * (output + value + scores), "attention"),
     )
 
 
 def _memory_bound(job: Job, layout: Layout, tokens: float) -> tuple[Kernel, ...]:
     split = layout.tp if job.sp else 1
     row, mask = tokens * job.hidden / split, 1 if job.dropout else 0
-    inner = tokens * job.active * job.ffn_width / layout.tp
+    inner = tokens * (job.active * job.ffn_width + job.shared_ffn) / layout.tp
+    latent = tokens * (job.q_rank + job.kv_rank) / split
     return (
+        *((Kernel("latent norm", 0, 2 * _HALF * latent, "pointwise"),) if latent else ()),
         Kernel("norm", 0, 2 * _HALF * row, "pointwise", 2),
         Kernel("residual", 0, (3 * _HALF + mask) * row, "pointwise", 2),
         Kernel("activation", 0, _HALF * (job.ups + 1) * inner, "pointwise"),
@@ -215,18 +242,22 @@ def head_kernels(job: Job, layout: Layout) -> tuple[tuple[Kernel, ...], tuple[Ke
     """Return what the last stage does after its layers: forward, and one product backward."""
     tokens = job.micro_batch * job.sequence / layout.cp
     words = job.vocabulary / layout.tp
-    product = _product("logits", tokens, job.hidden, words, _HALF)
-    loss = Kernel("loss", 0, (_HALF + 4 + 4) * tokens * words, "pointwise")
-    return (product, loss), (product,)
+    times = 1 + job.mtp
+    products = [_product("logits", tokens, job.hidden, words, _HALF, times)]
+    if job.mtp:
+        h = job.hidden
+        products.append(_product("joining", tokens, 2 * h, h / layout.tp, _HALF, job.mtp))
+    loss = Kernel("loss", 0, (_HALF + 4 + 4) * tokens * words, "pointwise", times)
+    return (*products, loss), tuple(products)
 
 
 def updated_weights(job: Job, layout: Layout, stage: int) -> tuple[float, float]:
     """Return the trained weights of a rank of a stage, and how many of them it updates."""
-    dense, expert = trained_weights(job, layout)
-    layers, group = layout.chunks * layout.chunk_layers, layout.dp * layout.cp
-    shared = layers * dense + trained_ends(job, layout, stage)
-    weights = shared + layers * expert
-    updated = shared / group + layers * expert / (group / job.ep) if job.zero else weights
+    dense, expert = stage_weights(job, layout, stage, trained_weights)
+    group = layout.dp * layout.cp
+    shared = dense + trained_ends(job, layout, stage)
+    weights = shared + expert
+    updated = shared / group + expert / (group / job.ep) if job.zero else weights
     return weights, updated
 
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from parcast_training.steps.segments import Repeat, Ring, Segment, Work, beside
 
 _Rings = tuple[Ring, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """Layers of one sort in a pass."""
+
+    count: int
+    work: float  #: seconds of a layer's kernels
+    body: tuple[Segment, ...]  #: a layer's exchanges that wait for kernels and they for them
+    gather: _Rings = ()  #: of a layer's weights
+    reduce: _Rings = ()  #: of a layer's gradients
+
+
 def layered(
-    count: int,
-    work: float,
-    body: tuple[Segment, ...],
-    *,
-    gather: _Rings = (),
-    reduce: _Rings = (),
-    before: _Rings = (),
-    after: _Rings = (),
-    overlap: bool,
+    sorts: Sequence[Layers], *, before: _Rings = (), after: _Rings = (), overlap: bool
 ) -> tuple[Segment, ...]:
     """Return layers: each one's weights are gathered beside the one before it.
 
@@ -26,30 +30,35 @@ def layered(
     have nothing beside them. What an output layer ``before`` them reduces is beside the first
     layer, and what one ``after`` them gathers beside the last.
     """
-    if not gather and not reduce:
-        return (Repeat(count, (Work("kernels", work), *body)),)
-    name = "gradients" if reduce else "parameters"
+    if not any(layers.gather or layers.reduce for layers in sorts):
+        return tuple(Repeat(a.count, (Work("kernels", a.work), *a.body)) for a in sorts)
+    name = "gradients" if any(layers.reduce for layers in sorts) else "parameters"
+    segments: list[Segment] = [*sorts[0].gather]
+    previous: _Rings = before
+    for number, layers in enumerate(sorts):
+        following = sorts[number + 1].gather if number + 1 < len(sorts) else after
 
-    def layer(*rings: Ring) -> tuple[Segment, ...]:
-        return (*beside(name, work, rings, overlap=overlap), *body)
+        def layer(rings: _Rings, of: Layers = layers) -> tuple[Segment, ...]:
+            return (*beside(name, of.work, rings, overlap=overlap), *of.body)
 
-    if count == 1:
-        return (*gather, *layer(*before, *after), *reduce)
-    middle = Repeat(count - 2, layer(*gather, *reduce))
-    return (
-        *gather,
-        *layer(*gather, *before),
-        *((middle,) if count > 2 else ()),
-        *layer(*reduce, *after),
-        *reduce,
-    )
+        if layers.count == 1:
+            segments += layer((*previous, *following))
+        else:
+            segments += layer((*layers.gather, *previous))
+            if layers.count > 2:
+                middle = layer((*layers.gather, *layers.reduce))
+                segments.append(Repeat(layers.count - 2, middle))
+            segments += layer((*layers.reduce, *following))
+        previous = layers.reduce
+    return (*segments, *sorts[-1].reduce)
 
 
-def repeated(
-    count: int, work: float, body: tuple[Segment, ...], reduce: _Rings
-) -> tuple[Segment, ...]:
+def repeated(sorts: Sequence[Layers]) -> tuple[Segment, ...]:
     """Return layers, each beside the reduction of a layer of another piece."""
-    return (Repeat(count, (*beside("gradients", work, reduce, overlap=True), *body)),)
+    return tuple(
+        Repeat(a.count, (*beside("gradients", a.work, a.reduce, overlap=True), *a.body))
+        for a in sorts
+    )
 
 
 def is_hidden(rings: Sequence[Ring], work: float) -> bool:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from parcast.errors import InvalidPointError
 from parcast_training.steps.job import Job
 
+#: Models have some hundred layers; steps of so many more would be played for days.
+_MOST_LAYERS = 100_000
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -19,6 +22,8 @@ class Layout:
     chunks: int  #: pieces of the model on each stage
     microbatches: int  #: of a step, through each pipeline
     chunk_layers: int  #: layers of a piece
+    first_layers: int = 0  #: of the first stage, where it has others than this
+    last_layers: int = 0  #: of the last stage, where it has others than this
 
     @property
     def size(self) -> int:
@@ -29,6 +34,31 @@ class Layout:
     def stage_ranks(self) -> int:
         """Processes of a stage."""
         return self.tp * self.cp * self.dp
+
+    def numbers(self, stage: int, chunk: int) -> range:
+        """Return the numbers of a piece's layers."""
+        place, last = chunk * self.pp + stage, self.chunks * self.pp - 1
+        first = self.first_layers or self.chunk_layers
+        start = first + (place - 1) * self.chunk_layers if place else 0
+        count = self.chunk_layers if place else first
+        if place == last and self.last_layers:
+            count = self.last_layers
+        return range(start, start + count)
+
+    @property
+    def is_even(self) -> bool:
+        """Whether all stages have as many layers."""
+        return not self.first_layers and not self.last_layers
+
+
+def uneven(layers: int, pp: int) -> tuple[int, int] | None:
+    """Return layers of first and last stage with which the others have as many each.
+
+    They share what the others leave of the layers, each at least one and at most as many as those.
+    """
+    each = -(-layers // pp)
+    rest = layers - (pp - 2) * each
+    return (-(-rest // 2), rest // 2) if pp > 2 and 2 <= rest < 2 * each else None
 
 
 def divisors(number: int) -> list[int]:
@@ -45,18 +75,20 @@ def layout_of(job: Job, p: int) -> Layout:
     InvalidPointError
         If it cannot be; `parcast_training.steps.nearest` names what can.
     """
+    check_layers(job)
     for text, number, name in (
         (f"heads = {job.heads}", job.heads, "tp"),
         (f"kv_heads = {job.kv_heads or job.heads}", job.kv_heads or job.heads, "tp"),
         (f"ffn = {job.ffn_width}", job.ffn_width, "tp"),
-        (f"layers = {job.layers}", job.layers, "pp"),
+        (f"shared_ffn = {job.shared_ffn}", job.shared_ffn, "tp"),
+        (f"dense_ffn = {job.dense_ffn}", job.dense_ffn or 0, "tp"),
         (f"experts = {job.experts}", job.experts, "ep"),
         (f"sequence = {job.sequence}", job.sequence, "cp"),
     ):
         _divides(text, number, name, getattr(job, name))
     _check_choices(job)
-    chunks = job.interleave
-    _divides(f"layers / pp = {job.layers // job.pp}", job.layers // job.pp, "interleave", chunks)
+    chunks, each = job.interleave, _stage_layers(job)
+    _divides(f"layers / pp = {each}", each, "interleave", chunks)
     ranks = job.tp * job.cp * job.pp
     dp = _data_parallel(job, p, ranks)
     if dp % job.ep:
@@ -76,13 +108,80 @@ def layout_of(job: Job, p: int) -> Layout:
             f"interleaved schedules need microbatches ({microbatches}) in multiples of pp = "
             f"{job.pp}"
         )
-    layers = job.layers // job.pp // chunks
-    return Layout(job.tp, job.cp, dp, job.pp, chunks, microbatches, layers)
+    return Layout(
+        job.tp, job.cp, dp, job.pp, chunks, microbatches, each // chunks,
+        job.first_layers, job.last_layers,
+    )  # fmt: skip
+
+
+def _stage_layers(job: Job) -> int:
+    """Return the layers of a stage, those of first and last apart where these have others."""
+    ends = job.first_layers, job.last_layers
+    if not any(ends):
+        _divides(f"layers = {job.layers}", job.layers, "pp", job.pp)
+        return job.layers // job.pp
+    stated = " and ".join(
+        f"{name}_layers = {count}" for name, count in zip(("first", "last"), ends, strict=True)
+        if count
+    )  # fmt: skip
+    if job.pp == 1 or job.interleave > 1:
+        raise InvalidPointError(f"{stated} needs pp of 2 or more and interleave = 1, here {job.pp} "
+                                f"and {job.interleave}")  # fmt: skip
+    rest, stages = job.layers - sum(ends), job.pp - sum(map(bool, ends))
+    if rest < stages or (rest and not stages) or (stages and rest % stages):
+        raise InvalidPointError(
+            f"{stated} of layers = {job.layers} leave {max(rest, 0)} for {stages} others, "
+            "which need as many each"
+        )
+    return rest // stages if stages else max(ends)
 
 
 def _divides(text: str, number: int, name: str, wanted: int) -> None:
     if number % wanted:
         raise InvalidPointError(f"{text} is not divisible by {name} = {wanted}")
+
+
+def check_layers(job: Job) -> None:
+    """Refuse layers that no layout makes possible.
+
+    Raises
+    ------
+    InvalidPointError
+        With what to state instead.
+    """
+    if job.layers > _MOST_LAYERS:
+        raise InvalidPointError(
+            f"layers = {job.layers} are more than {_MOST_LAYERS}, the most that are gone through"
+        )
+    if not job.head_dim and job.hidden % job.heads:
+        raise InvalidPointError(
+            f"hidden = {job.hidden} is not divisible by heads = {job.heads}; state head_dim"
+        )
+    if job.kv_rank and job.lora:
+        raise InvalidPointError(
+            f"lora = {job.lora}: adapters beside latent attention (kv_rank = {job.kv_rank}) are "
+            "not modelled; state lora = 0"
+        )
+    if job.kv_rank and job.kv_heads not in {None, job.heads}:
+        raise InvalidPointError(
+            f"kv_heads = {job.kv_heads}: latent attention (kv_rank = {job.kv_rank}) has keys for "
+            f"each head; state kv_heads = {job.heads}"
+        )
+    for name, needed in (
+        ("q_rank", "kv_rank"), ("rope_dim", "kv_rank"), ("full_every", "window"),
+    ):  # fmt: skip
+        if getattr(job, name) and not getattr(job, needed):
+            raise InvalidPointError(f"{name} = {getattr(job, name)} needs {needed}, which is 0")
+    for name in ("shared_ffn", "dense_layers"):
+        if getattr(job, name) and job.experts == 1:
+            raise InvalidPointError(
+                f"{name} = {getattr(job, name)} needs experts = 2 or more, which is 1"
+            )
+    if job.dense_layers >= job.layers:
+        raise InvalidPointError(
+            f"dense_layers = {job.dense_layers} of layers = {job.layers} leave none with experts; "
+            "state experts = 1"
+        )
 
 
 def _check_choices(job: Job) -> None:

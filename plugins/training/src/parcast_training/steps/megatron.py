@@ -13,6 +13,7 @@ from parcast.files import read_text, workload_from_data
 from parcast.model import Workload
 from parcast_training.steps.files import KIND
 from parcast_training.steps.job import Job
+from parcast_training.steps.megatron_layers import layer_arguments, layers_of, whole
 from parcast_training.steps.unmodelled import left_out, refuse_unlike
 
 #: What arguments with a number say.
@@ -35,6 +36,9 @@ _NUMBERS = {
     "context-parallel-size": "cp",
     "expert-model-parallel-size": "ep",
     "zero-stage": "zero",
+    "mtp-num-layers": "mtp",
+    "decoder-first-pipeline-num-layers": "first_layers",
+    "decoder-last-pipeline-num-layers": "last_layers",
 }
 
 #: What arguments without one say.
@@ -135,7 +139,7 @@ def job_of(path: Path, settings: Mapping[str, str]) -> Workload:
     for name, value in settings.items():
         argument = f"--{name}"
         if name in _NUMBERS:
-            data[_NUMBERS[name]] = _whole(path, argument, value)
+            data[_NUMBERS[name]] = whole(path, argument, value)
         elif name in _FLAGS:
             key, meaning = _FLAGS[name]
             if name != "use-distributed-optimizer" or "zero" not in data:
@@ -147,9 +151,8 @@ def job_of(path: Path, settings: Mapping[str, str]) -> Workload:
         elif name == "attention-backend":
             data["attention"] = "unfused" if value in {"unfused", "local"} else "flash"
         elif name in _PIECES:
-            virtual[name] = _whole(path, argument, value)
-    if "experts" in data and "moe-ffn-hidden-size" in settings:
-        data["ffn"] = _whole(path, "--moe-ffn-hidden-size", settings["moe-ffn-hidden-size"])
+            virtual[name] = whole(path, argument, value)
+    data |= layers_of(path, settings)
     for key, name in (
         ("layers", "num-layers"), ("hidden", "hidden-size"), ("heads", "num-attention-heads"),
         ("sequence", "seq-length"), ("global_batch", "global-batch-size"),
@@ -179,20 +182,13 @@ def _sharding(path: Path, value: str) -> int:
     )
 
 
-def _whole(path: Path, name: str, value: str) -> int:
-    if not value.isdigit():
-        spelt = value or "nothing"
-        raise FileError(f"{path}: {name} {spelt} is no whole number; write it out")
-    return int(value)
-
-
 def arguments(job: Job) -> list[str]:
     """Return the arguments of Megatron-LM for a job.
 
     Raises
     ------
     UnsupportedError
-        If its schedule is none that Megatron-LM has, or it has adapters.
+        If it has what Megatron-LM has not: adapters, a zero-bubble schedule.
     """
     if job.lora:
         raise UnsupportedError(
@@ -227,7 +223,7 @@ def _sizes(job: Job) -> list[str]:
         f"--num-layers {job.layers}",
         f"--hidden-size {job.hidden}",
         f"--num-attention-heads {job.heads}",
-        f"--ffn-hidden-size {job.ffn_width}",
+        f"--ffn-hidden-size {job.layer(0).ffn_width}",
         f"--padded-vocab-size {job.vocabulary}",
         f"--seq-length {job.sequence}",
         f"--global-batch-size {job.global_batch}",
@@ -238,14 +234,7 @@ def _sizes(job: Job) -> list[str]:
     ]
     if job.kv_heads and job.kv_heads != job.heads:
         lines += ["--group-query-attention", f"--num-query-groups {job.kv_heads}"]
-    if job.head_dim:
-        lines.append(f"--kv-channels {job.head_dim}")
-    if job.experts > 1:
-        lines += [
-            f"--num-experts {job.experts}",
-            f"--moe-router-topk {job.active}",
-            f"--expert-model-parallel-size {job.ep}",
-        ]
+    lines += layer_arguments(job)
     return lines
 
 

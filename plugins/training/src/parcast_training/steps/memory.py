@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from parcast_training.steps.job import Job
 from parcast_training.steps.layout import Layout
+from parcast_training.steps.schedule import order
+from parcast_training.steps.sorts import Sorts, piece_sorts, stage_sorts
 
 #: Master weights and both moments of Adam in 32 bits (arXiv 1910.02054, section 3.1).
 _OPTIMIZER = 12
@@ -33,18 +36,28 @@ def memory_of(job: Job, layout: Layout) -> Memory:
     widths than 4 hidden as well, and what a layer needs while it is computed again; buffers of
     communication and fragmentation are left out.
     """
-    stages = {0, layout.pp - 1}
+    alike = job.is_uniform and layout.is_even
+    stages = {0, layout.pp - 1} if alike else range(layout.pp)
     return max((_of_stage(job, layout, stage) for stage in stages), key=lambda m: m.total)
 
 
 def layer_weights(job: Job, layout: Layout) -> tuple[float, float]:
     """Return the weights of a layer on a rank: those of all, and those of its experts.
 
-    A model without experts has none of the second sort.
+    A model without experts has none of the second sort. Layers of the job are alike.
     """
-    dense = job.attention_weights / layout.tp + adapter_weights(job, layout)
+    split = job.attention_weights - job.latent_weights + job.shared_weights
+    dense = split / layout.tp + job.latent_weights + adapter_weights(job, layout)
     parts = job.ffn_weights / layout.tp
     return (dense + parts, 0.0) if job.experts == 1 else (dense, job.experts / job.ep * parts)
+
+
+def stage_weights(
+    job: Job, layout: Layout, stage: int, of_layer: Callable[[Job, Layout], tuple[float, float]]
+) -> tuple[float, float]:
+    """Return what all layers of a stage have together of what one of each sort has."""
+    parts = [(count, of_layer(sort, layout)) for sort, count in stage_sorts(job, layout, stage)]
+    return sum(n * dense for n, (dense, _) in parts), sum(n * own for n, (_, own) in parts)
 
 
 def adapted(job: Job, layout: Layout) -> tuple[tuple[float, float], ...]:
@@ -75,10 +88,24 @@ def trained_ends(job: Job, layout: Layout, stage: int) -> float:
 
 
 def embedding_weights(job: Job, layout: Layout, stage: int) -> float:
-    """Return the weights of embedding and output layer on a rank of a stage."""
-    table = job.vocabulary * job.hidden / layout.tp
-    ends = (stage == 0) + (stage == layout.pp - 1)
-    return table * (1 if job.tied else ends) if ends else 0.0
+    """Return the weights of embedding and output layer on a rank of a stage.
+
+    The last stage has those that join tokens for further ones as well, and an embedding for them.
+    """
+    table, last = job.vocabulary * job.hidden / layout.tp, layout.pp - 1
+    tables = (stage == 0) + (stage == last)
+    if job.tied:
+        tables = min(tables, 1)
+    joining = further_weights(job, layout) if stage == last else 0.0
+    return table * tables + joining
+
+
+def further_weights(job: Job, layout: Layout) -> float:
+    """Return the weights behind the last layer that predict further tokens but for their layers."""
+    if not job.mtp:
+        return 0.0
+    embedding = 0 if job.tied or layout.pp == 1 else job.vocabulary * job.hidden
+    return (job.merging_weights + embedding) / layout.tp
 
 
 def gradient_bytes(job: Job) -> int:
@@ -97,17 +124,18 @@ def weight_bytes(job: Job) -> int:
 
 
 def _of_stage(job: Job, layout: Layout, stage: int) -> Memory:
-    layers = layout.chunks * layout.chunk_layers
     splits = layout.dp * layout.cp, layout.dp * layout.cp / job.ep
 
-    def bytes_of(width: int, least: int, layer: tuple[float, float], ends: float) -> float:
-        shared, experts = layers * layer[0] + ends, layers * layer[1]
+    def bytes_of(width: int, least: int, layers: tuple[float, float], ends: float) -> float:
+        shared, experts = layers[0] + ends, layers[1]
         if job.zero < least:
             return width * (shared + experts)
         return width * (shared / splits[0] + experts / splits[1])
 
-    held = layer_weights(job, layout), embedding_weights(job, layout, stage)
-    trained = trained_weights(job, layout), trained_ends(job, layout, stage)
+    held = (
+        stage_weights(job, layout, stage, layer_weights), embedding_weights(job, layout, stage)
+    )  # fmt: skip
+    trained = stage_weights(job, layout, stage, trained_weights), trained_ends(job, layout, stage)
     return Memory(
         weights=bytes_of(weight_bytes(job), 3, *held),
         gradients=bytes_of(gradient_bytes(job), 2, *trained),
@@ -118,17 +146,47 @@ def _of_stage(job: Job, layout: Layout, stage: int) -> Memory:
 
 def _activations(job: Job, layout: Layout, stage: int) -> float:
     tokens = job.micro_batch * job.sequence / layout.cp
-    kept, whole = layer_activations(job, layout), _without_recomputation(job, layout)
-    flight = _in_flight(layout, stage)
-    held = kept * flight
-    if job.schedule == "zero-bubble":
-        waiting, late = _for_weights(job, layout), min(layout.pp, layout.microbatches) - flight
-        held += waiting * late + max(0.0, waiting - kept)  # the last is of one just gone back
+    sorts = stage_sorts(job, layout, stage)
+    again = [_without_recomputation(s, layout) - layer_activations(s, layout) for s, _ in sorts]
     # a layer is computed again as a whole
-    total = tokens * (layout.chunk_layers * held + whole - kept)
+    total = tokens * (_held(job, layout, stage) + max(again))
     if stage == layout.pp - 1:  # logits in 32 bits
-        total += 4 * tokens * job.vocabulary / layout.tp
+        total += 4 * (1 + job.mtp) * tokens * job.vocabulary / layout.tp
     return total
+
+
+def _held(job: Job, layout: Layout, stage: int) -> float:
+    """Return the most bytes for each token that layers keep for passes that are still to come."""
+    kept = [
+        _of_piece(piece_sorts(job, layout, stage, chunk), layout, layer_activations)
+        for chunk in range(layout.chunks)
+    ]
+    flight = _in_flight(layout, stage)
+    if len(set(kept)) > 1:
+        return _most_held(layout, stage, kept)
+    held = kept[0] * flight
+    if job.schedule == "zero-bubble":
+        waiting = _of_piece(piece_sorts(job, layout, stage, 0), layout, _for_weights)
+        late = min(layout.pp, layout.microbatches) - flight
+        held += waiting * late + max(0.0, waiting - kept[0])  # the last is of one just gone back
+    return held
+
+
+def _of_piece(sorts: Sorts, layout: Layout, of_layer: Callable[[Job, Layout], float]) -> float:
+    return sum(count * of_layer(sort, layout) for sort, count in sorts)
+
+
+def _most_held(layout: Layout, stage: int, kept: list[float]) -> float:
+    """Return the most that a stage holds whose pieces differ, by playing its passes.
+
+    What it holds repeats with each ``pp`` microbatches once it goes back as often as forth.
+    """
+    few = replace(layout, microbatches=min(layout.microbatches, 4 * layout.pp))
+    held = most = 0.0
+    for step in order(few, stage):
+        held += kept[step.chunk] if step.kind == "F" else -kept[step.chunk]
+        most = max(most, held)
+    return most
 
 
 def layer_activations(job: Job, layout: Layout) -> float:
@@ -153,11 +211,17 @@ def _for_weights(job: Job, layout: Layout) -> float:
     h = job.hidden
     # inputs of frozen products are not kept, since their weights have no gradients
     frozen = 1 if job.lora and job.lora_on == "attention" else 0
-    whole = (8 - 2 * frozen) * h / (layout.tp if job.sp else 1)  # of two norms and of two parts
+    split = layout.tp if job.sp else 1
+    whole = (8 - 2 * frozen) * h / split  # of two norms and of two parts
     copies = 2 * h * job.active if job.experts > 1 and not frozen else 0
-    ffn = 2 * (job.ups + 1 - frozen) * job.ffn_width * job.active
-    parts = (2 * job.query_width * 2 + 4 * job.kv_width + ffn) / layout.tp
-    return whole + copies + parts + 2 * job.lora * len(job.adapted)  # and between an adapter's two
+    ffn = 2 * (job.ups + 1 - frozen) * (job.ffn_width * job.active + job.shared_ffn)
+    heads = job.query_width + job.output_width + job.key_width + job.value_width
+    parts = (2 * heads + ffn) / layout.tp
+    compressed = (
+        4 * (job.q_rank + job.kv_rank) / (layout.tp if job.sp else 1)
+    )  # before norms, after
+    adapters = 2 * job.lora * len(job.adapted)  # between the two of each
+    return whole + copies + parts + compressed + adapters
 
 
 def _masks(job: Job, layout: Layout) -> float:

@@ -13,7 +13,7 @@ import attrs
 from parcast.errors import InvalidPointError
 from parcast_training.steps.exchanges import members_of
 from parcast_training.steps.job import Job
-from parcast_training.steps.layout import Layout, divisors, layout_of
+from parcast_training.steps.layout import Layout, check_layers, divisors, layout_of, uneven
 
 #: So many values change beside those that cannot stay.
 _MORE = 3
@@ -35,6 +35,7 @@ def layout_or_nearest(job: Job, p: int, per_node: int = 1) -> Layout:
     InvalidPointError
         If it cannot be, naming the nearest layouts that can.
     """
+    check_layers(job)
     try:
         return _placed(job, p, per_node)
     except InvalidPointError as error:
@@ -79,6 +80,10 @@ def _changes(job: Job, more: int) -> Iterator[dict[str, Any]]:
         "offload": [0, 1],
         "zero": [0, 1, 2, 3],
     }
+    if job.first_layers or job.last_layers:
+        numbers["pp"] = [job.pp]  # which goes with these alone
+    elif job.layers % job.pp and not more and (ends := uneven(job.layers, job.pp)):
+        yield {"first_layers": ends[0], "last_layers": ends[1]}
     bad = [k for k, able in numbers.items() if k != "micro_batch" and getattr(job, k) not in able]
     others = [n for n in (*numbers, "schedule") if n not in {*bad, "offload"}]
     reach = _REACH[min(len(bad) + more, len(_REACH) - 1)]
@@ -143,8 +148,10 @@ def _distance(job: Job, p: int, changes: Changes) -> float:
         before = p if name == "p" else getattr(job, name)
         if name in {"sp", "zero", "offload"}:
             far += abs(value - before)
+        elif name in {"schedule", "first_layers", "last_layers"}:
+            far += 1.0
         else:
-            far += 1.0 if name == "schedule" else abs(log2(value / before))
+            far += abs(log2(value / before))
     return far
 
 

@@ -71,16 +71,7 @@ def read_nemo(path: Path) -> Workload:
     settings = {_RENAMED.get(key, key.replace("_", "-")): text
                 for key, value in model.items()
                 if (text := _text(value, model)) is not None}  # fmt: skip
-    _check_window(path, model)
     return job_of(path, settings | _beside(config, model))
-
-
-def _check_window(path: Path, model: Mapping[str, Any]) -> None:
-    window, sequence = model.get("window_size"), model.get("encoder_seq_length")
-    if isinstance(window, list) and isinstance(sequence, int) and 0 < window[0] < sequence:
-        raise FileError(f"{path}: model.window_size = {window}: a token sees so many others, and a "
-                        "training step counts all of a sample; take it out where sequences are no "
-                        "longer")  # fmt: skip
 
 
 def _text(value: Any, model: Mapping[str, Any]) -> str | None:
@@ -98,6 +89,8 @@ def _text(value: Any, model: Mapping[str, Any]) -> str | None:
 def _beside(config: Mapping[str, Any], model: Mapping[str, Any]) -> dict[str, str]:
     """Return what other keys than the arguments' say."""
     settings: dict[str, str] = {}
+    if isinstance(window := model.get("window_size"), list):
+        settings["window-size"] = ",".join(map(str, window))
     precision = str((config.get("trainer") or {}).get("precision", "32"))
     narrow = "bf16" if precision.startswith("bf16") else "fp16"
     settings[narrow if "16" in precision else "fp32"] = "true"

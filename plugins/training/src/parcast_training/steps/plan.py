@@ -12,7 +12,7 @@ import attrs
 from parcast.errors import InvalidPointError
 from parcast.model import Accelerator
 from parcast_training.steps.job import Job
-from parcast_training.steps.layout import Layout, divisors, layout_of
+from parcast_training.steps.layout import Layout, divisors, layout_of, uneven
 from parcast_training.steps.memory import Memory, memory_of
 from parcast_training.steps.schedule import Pass
 from parcast_training.steps.segments import Hops, total
@@ -24,7 +24,7 @@ VARIED = ("tp", "pp", "ep", "micro_batch", "interleave", "schedule", "zero", "re
 #: What is varied, and what goes with it, where all accelerators are data parallel.
 PLAIN = {
     "tp": 1, "pp": 1, "ep": 1, "micro_batch": 1, "interleave": 1, "schedule": "1f1b", "zero": 0,
-    "recompute": "none", "sp": 0, "dp": None,
+    "recompute": "none", "sp": 0, "dp": None, "first_layers": 0, "last_layers": 0,
 }  # fmt: skip
 
 _MICRO = (1, 2, 4, 8)
@@ -132,7 +132,13 @@ def layouts(job: Job, p: int, accelerator: Accelerator, fixed: Mapping[str, Any]
     near = (links.domain if links else None) or accelerator.per_node
     values: dict[str, Any] = {
         "tp": [t for t in divisors(job.heads) if t <= near and p % t == 0],
-        "pp": [s for s in divisors(job.layers) if p % s == 0],
+        "pp": [
+            s
+            for s in divisors(p)
+            if job.layers % s == 0
+            or uneven(job.layers, s)
+            or (s == job.pp and (job.first_layers or job.last_layers))
+        ],
         "ep": divisors(job.experts),
         "micro_batch": _MICRO,
         "interleave": divisors(job.layers),
@@ -144,6 +150,7 @@ def layouts(job: Job, p: int, accelerator: Accelerator, fixed: Mapping[str, Any]
     others = {name: value for name, value in fixed.items() if name not in values}
     for numbers in product(*(values[name] for name in VARIED)):
         chosen: dict[str, Any] = {**dict(zip(VARIED, numbers, strict=True)), **others}
+        chosen |= _ends(job, chosen)
         if not _sensible(job, p, chosen, fixed):
             continue
         if chosen["interleave"] > 1:
@@ -153,11 +160,23 @@ def layouts(job: Job, p: int, accelerator: Accelerator, fixed: Mapping[str, Any]
         yield attrs.evolve(job, **{"dp": None, **chosen})
 
 
+def _ends(job: Job, chosen: Mapping[str, Any]) -> dict[str, int]:
+    """Return the layers of first and last stage: the job's own, or where stages cannot be even."""
+    if "first_layers" in chosen or "last_layers" in chosen:
+        return {}
+    own = job.first_layers, job.last_layers
+    if any(own) and chosen["pp"] == job.pp and chosen["interleave"] == 1:
+        return {}
+    even = job.layers % chosen["pp"] == 0
+    first, last = (None if even else uneven(job.layers, chosen["pp"])) or (0, 0)
+    return {"first_layers": first, "last_layers": last}
+
+
 def _sensible(job: Job, p: int, chosen: Mapping[str, Any], fixed: Mapping[str, Any]) -> bool:
     """Return whether a layout differs from all others, and has no size that cannot be."""
     pp, tp, pieces = chosen["pp"], chosen["tp"], chosen["interleave"]
     ranks = tp * pp * chosen.get("cp", job.cp)
-    if p % ranks or (pieces > 1 and (pp == 1 or job.layers // pp % pieces)):
+    if p % ranks or (pieces > 1 and (pp == 1 or job.layers % (pp * pieces))):
         return False
     if job.global_batch % (p // ranks * chosen["micro_batch"]):
         return False
@@ -174,24 +193,26 @@ def _sensible(job: Job, p: int, chosen: Mapping[str, Any], fixed: Mapping[str, A
 def lower_bound(step: Step) -> float:
     """Return seconds that a step takes at least.
 
-    The last stage begins after a forward pass of each stage before it, and its last backward
-    pass is followed by one of each; between them it does all of its own. So does the first.
+    A stage begins after a forward pass of each stage before it, and its last backward pass is
+    followed by one of each; between them it does all of its own.
     """
     layout, m = step.layout, step.layout.microbatches
-    last = layout.pp - 1
-    work = _passes(step, last)
-    if step.zero_bubble:
-        late = min(last + 1, m)  # gradients of weights after its last backward pass
-        work -= late * step.pass_seconds(last, Pass("W", 0, 0))
-    around = 0.0
-    for stage in range(last):
-        forward, backward = Pass("F", 0, 0), Pass("B", 0, m - 1)
-        around += step.pass_seconds(stage, forward) + step.pass_seconds(stage, backward)
-        around += 2 * step.hop(stage, stage + 1).wire
+    forward, backward = Pass("F", 0, 0), Pass("B", 0, m - 1)
     reduces, ending = step.after(0)
-    end = total(reduces) + total(ending)
-    bound = work + around + end
-    return max(bound, _passes(step, 0) + end) * (1 - 1e-12)
+    end, around, bound = total(reduces) + total(ending), 0.0, 0.0
+    alike = step.job.is_uniform and layout.is_even
+    stages = {0, layout.pp - 1} if alike else range(layout.pp)
+    for stage in range(layout.pp):
+        if stage in stages:
+            work = _passes(step, stage)
+            if step.zero_bubble and stage:
+                late = min(stage + 1, m)  # gradients of weights after its last backward pass
+                work -= late * step.pass_seconds(stage, Pass("W", 0, 0))
+            bound = max(bound, work + around + end)
+        if stage < layout.pp - 1:
+            around += step.pass_seconds(stage, forward) + step.pass_seconds(stage, backward)
+            around += 2 * step.hop(stage, stage + 1).wire
+    return bound * (1 - 1e-12)
 
 
 def _passes(step: Step, stage: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import attrs
 
@@ -18,6 +19,8 @@ from parcast_training.steps.step import Step
 from parcast_training.steps.unmodelled import configuration_notes
 
 _FORWARD, _BACKWARD, _RING, _TIED = 0, 1, 2, 3
+
+T = TypeVar("T")
 
 #: Makes the lines of a pass, of a piece and a microbatch as texts.
 _Emit = Callable[[str, str], list[str]]
@@ -151,24 +154,24 @@ class _Writer:
     def _passes(
         self, kind: str, chunk: str, microbatch: str
     ) -> list[tuple[list[str], tuple[Segment, ...]]]:
-        """Return what a pass is in each place: conditions, the last without any, and segments."""
-        layout, step = self._layout, self._step
-        top, last = layout.chunks - 1, layout.pp - 1
-        stages = sorted({0, last, min(1, last)})
-        chunks = sorted({0, top, min(1, top)})
-        places: list[tuple[list[str], tuple[Segment, ...]]] = []
-        for stage in stages:
-            for piece in chunks:
-                for micro, condition in self._microbatches(kind, microbatch):
-                    where = Pass(kind, piece, micro)  # type: ignore[arg-type]
-                    conditions = []
-                    if last and stage in {0, last}:
-                        conditions.append(f"stage == {stage}")
-                    if top and piece in {0, top}:
-                        conditions.append(f"{chunk} == {piece}")
-                    if condition:
-                        conditions.append(condition)
-                    places.append((conditions, step.segments(stage, where)))
+        """Return what a pass is in each place: its conditions, and segments.
+
+        Places of a sort of microbatches have other stages or pieces each; the last sort's are for
+        all microbatches that no sort before it is for.
+        """
+        layout, places = self._layout, list[tuple[list[str], tuple[Segment, ...]]]()
+        for micro, condition in self._microbatches(kind, microbatch):
+            stages = [
+                tuple(
+                    self._step.segments(stage, Pass(kind, piece, micro))  # type: ignore[arg-type]
+                    for piece in range(layout.chunks)
+                )
+                for stage in range(layout.pp)
+            ]
+            for of_stages, pieces in _ranges("stage", stages):
+                for of_pieces, segments in _ranges(chunk, pieces):
+                    conditions = [c for c in (of_stages, of_pieces, condition) if c]
+                    places.append((conditions, segments))
         return places
 
     def _microbatches(self, kind: str, microbatch: str) -> Iterator[tuple[int, str]]:
@@ -186,31 +189,23 @@ class _Writer:
         yield 0, ""
 
     def _branches(self, places: list[tuple[list[str], tuple[Segment, ...]]]) -> list[str]:
-        """Return the segments of each place; those of most places stand last, for all others."""
-        if len({segments for _, segments in places}) == 1:
-            return self._run(places[0][1])
-        places = sorted(places, key=lambda place: -len(place[0]))
-        default = places[-1]
-        lines: list[str] = []
-        for conditions, segments in places[:-1]:
-            if segments == default[1] and not self._shadows(conditions, segments, places):
-                continue
-            word = "elif" if lines else "if"
-            lines += [f"{word} {' and '.join(conditions)}:", *_indent(self._run(segments))]
-        return [*lines, "else:", *_indent(self._run(default[1]))]
+        """Return the segments of each place; the last place stands for all others.
 
-    @staticmethod
-    def _shadows(
-        conditions: list[str],
-        segments: tuple[Segment, ...],
-        places: list[tuple[list[str], tuple[Segment, ...]]],
-    ) -> bool:
-        """Return whether a weaker condition would wrongly hold where this one does."""
-        return any(
-            set(weaker) < set(conditions) and instead != segments
-            for weaker, instead in places
-            if weaker
-        )
+        Those of its kind before it are left out, as far as no other place is between them.
+        """
+        default = places[-1][1]
+        while places and places[-1][1] == default:
+            places = places[:-1]
+        lines: list[str] = []
+        for conditions, segments in places:
+            word = "elif" if lines else "if"
+            lines += [
+                f"{word} {' and '.join(conditions)}:",
+                *_indent(self._run(segments) or ["pass"]),
+            ]
+        if not lines:
+            return self._run(default)
+        return [*lines, "else:", *_indent(self._run(default) or ["pass"])]
 
     def _tail(self) -> list[str]:
         step, last = self._step, self._layout.pp - 1
@@ -224,16 +219,7 @@ class _Writer:
         return lines + self._by_stage([step.after(stage)[1] for stage in range(last + 1)])
 
     def _by_stage(self, stages: list[tuple[Segment, ...]]) -> list[str]:
-        if len(set(stages)) == 1:
-            return self._run(stages[0])
-        lines: list[str] = []
-        middle = stages[1] if len(stages) > 2 else ()
-        for stage in (0, len(stages) - 1):
-            word = "elif" if lines else "if"
-            lines += [f"{word} stage == {stage}:", *_indent(self._run(stages[stage]) or ["pass"])]
-        if middle:
-            lines += ["else:", *_indent(self._run(middle))]
-        return lines
+        return self._branches([([text], segments) for text, segments in _ranges("stage", stages)])
 
     def _run(self, segments: Sequence[Segment]) -> list[str]:
         return [line for segment in segments for line in self._segment(segment)]
@@ -277,6 +263,24 @@ class _Writer:
     def _loop(self) -> str:
         self._loops += 1
         return f"i{self._loops}"
+
+
+def _ranges(name: str, values: Sequence[T]) -> Iterator[tuple[str, T]]:
+    """Yield the conditions in which a number has equal values, and these.
+
+    Of neighbors with equal values there is one condition, and none where all are equal.
+    """
+    start = 0
+    for end in range(1, len(values) + 1):
+        if end < len(values) and values[end] == values[start]:
+            continue
+        if end - start == len(values):
+            yield "", values[start]
+        elif end - start == 1:
+            yield f"{name} == {start}", values[start]
+        else:
+            yield f"{start} <= {name} < {end}", values[start]
+        start = end
 
 
 def _indent(lines: Sequence[str]) -> list[str]:

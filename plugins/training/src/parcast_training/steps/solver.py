@@ -158,6 +158,7 @@ def details(step: Step, query: Query) -> dict[str, Any]:
         },
         "microbatches": layout.microbatches,
         "weights": job.weights,
+        "active_weights": job.active_weights,
         "tokens_per_second": tokens / seconds,
         "mfu": job.model_flops / seconds / peak,
         "memory_bytes": {

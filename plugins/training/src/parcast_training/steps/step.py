@@ -13,6 +13,7 @@ from parcast_training.steps.memory import gradient_bytes, trained_ends
 from parcast_training.steps.passes import Passes, Reduces
 from parcast_training.steps.schedule import Event, Kind, Pass, played
 from parcast_training.steps.segments import Hop, Hops, Segment, Work, exposed, total, working
+from parcast_training.steps.sorts import Sorts, piece_sorts
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,26 @@ class Step:
         last = stage == layout.pp - 1 and step.chunk == layout.chunks - 1
         gathers = step.kind == "F" and self.gathers(step)
         reduces = self.reduces(stage, step) if step.kind == "B" else ""
-        return self._variant(step.kind, first=first, last=last, gathers=gathers, reduces=reduces)
+        piece = self._pieces[stage][step.chunk]
+        key = (step.kind, piece, first, last, gathers, reduces)
+        if key not in self._segments:
+            sorts = piece_sorts(self.job, layout, stage, step.chunk)
+            self._segments[key] = self._variant(
+                step.kind, sorts, first=first, last=last, gathers=gathers, reduces=reduces
+            )
+        return self._segments[key]
+
+    @cached_property
+    def _pieces(self) -> tuple[tuple[int, ...], ...]:
+        """Of each stage's pieces a number, equal for those with the same layers."""
+        layout, seen = self.layout, dict[Sorts, int]()
+        return tuple(
+            tuple(
+                seen.setdefault(piece_sorts(self.job, layout, stage, chunk), len(seen))
+                for chunk in range(layout.chunks)
+            )
+            for stage in range(layout.pp)
+        )
 
     def gathers(self, step: Pass) -> bool:
         """Return whether a forward pass gathers weights because of its place."""
@@ -96,24 +116,19 @@ class Step:
         return job.overlap_gradients and job.zero < 2 and not self.zero_bubble
 
     @cached_property
-    def _segments(self) -> dict[tuple[str, bool, bool, bool, str], tuple[Segment, ...]]:
+    def _segments(self) -> dict[tuple[str, int, bool, bool, bool, str], tuple[Segment, ...]]:
         return {}
 
     def _variant(
-        self, kind: str, *, first: bool, last: bool, gathers: bool, reduces: Reduces
+        self, kind: str, sorts: Sorts, *, first: bool, last: bool, gathers: bool, reduces: Reduces
     ) -> tuple[Segment, ...]:
-        key = (kind, first, last, gathers, reduces)
-        if key not in self._segments:
-            if kind == "W":
-                segments = self.passes.weight_gradients(last=last)
-            elif kind == "F":
-                segments = self.passes.forward(first=first, last=last, gathers=gathers)
-            else:
-                segments = self.passes.backward(
-                    first=first, last=last, reduces=reduces, weights=not self.zero_bubble
-                )
-            self._segments[key] = segments
-        return self._segments[key]
+        if kind == "W":
+            return self.passes.weight_gradients(sorts, last=last)
+        if kind == "F":
+            return self.passes.forward(sorts, first=first, last=last, gathers=gathers)
+        return self.passes.backward(
+            sorts, first=first, last=last, reduces=reduces, weights=not self.zero_bubble
+        )
 
     @cached_property
     def pass_seconds(self) -> Callable[[int, Pass], float]:
@@ -141,19 +156,23 @@ class Step:
 
     def after(self, stage: int) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
         """Return what follows a stage's passes, before and after ends of tied weights agree."""
-        pieces = 1 if self.following else self.layout.chunks
-        pieces -= stage == 0 and self.overlaps
+        own = 1 if stage == 0 and self.overlaps else 0
+        chunks = range(own, 1 if self.following else self.layout.chunks)
         ending = self.passes.ending(stage)
         if self.checkpoint:
             ending = (*ending, Work("checkpoint", self.checkpoint, waiting=True))
-        return self.passes.gradients_after(pieces), ending
+        return self.passes.gradients_after(stage, chunks), ending
 
     @property
     def tied_bytes(self) -> float:
-        """Bytes that first and last stage exchange twice, so that tied weights stay equal."""
-        if not self.job.tied or self.layout.pp == 1:
+        """Bytes that first and last stage exchange twice, so that weights of both stay equal.
+
+        These are the embedding's, where the output layer is tied or predicts further tokens.
+        """
+        job = self.job
+        if not (job.tied or job.mtp) or self.layout.pp == 1:
             return 0.0
-        return trained_ends(self.job, self.layout, 0) * gradient_bytes(self.job) / 2
+        return trained_ends(job, self.layout, 0) * gradient_bytes(job) / 2
 
     def ends(self, before: dict[Event, Event] | None = None) -> list[float]:
         """Return when each stage ends the step."""

@@ -7,16 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from parcast.errors import FileError
-
-#: Layers, hidden, heads, kv heads and ffn width of Llama 3 (arXiv 2407.21783, table 3) and its
-#: smaller ones of version 3.2, as their model cards state them.
-_LLAMA = {
-    "1B": (16, 2048, 32, 8, 8192),
-    "3B": (28, 3072, 24, 8, 8192),
-    "8B": (32, 4096, 32, 8, 14336),
-    "70B": (80, 8192, 64, 8, 28672),
-    "405B": (126, 16384, 128, 8, 53248),
-}
+from parcast_training.steps.models import LLAMA_3
 
 #: Tables that have degrees, the later one's count: versions of 2024 have them with the training.
 _TABLES = ("training", "experimental", "parallelism")
@@ -43,6 +34,12 @@ _DEGREES = {
 }
 
 
+def is_titan(config: Mapping[str, Any]) -> bool:
+    """Return whether data are torchtitan's, by their keys."""
+    model = config.get("model")
+    return isinstance(model, Mapping) and "flavor" in model
+
+
 def titan_job(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Return the data of a job.
 
@@ -57,18 +54,18 @@ def titan_job(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
     model, training = config["model"], config.get("training", {})
     degrees = {key: value for name in _TABLES for key, value in config.get(name, {}).items()}
     name, flavor = str(model.get("name")), str(model["flavor"])
-    if name != "llama3" or flavor not in _LLAMA:
+    if name != "llama3" or flavor not in LLAMA_3:
         raise FileError(
             f"{path}: model {name} of flavor {flavor} has its numbers in torchtitan's code; known: "
-            f"llama3 of {', '.join(_LLAMA)}; write a table of kind 'training' instead"
+            f"llama3 of {', '.join(LLAMA_3)}; write a table of kind 'training' instead"
         )
-    layers, hidden, heads, kv_heads, ffn = _LLAMA[flavor]
+    layers, hidden, heads, kv_heads, ffn = LLAMA_3[flavor]
     tp = _degree(degrees, "tensor_parallel_degree", path)
     mode = config.get("activation_checkpoint", {}).get("mode", "selective")
     if mode not in {"none", "selective", "full"}:
         raise FileError(f"{path}: activation_checkpoint.mode = {mode!r}: 'none', 'selective' or "
                         "'full' is read")  # fmt: skip
-    micro, batch = _batches(training, degrees)
+    micro, batch = _batches(training, degrees, path)
     return {
         "kind": "training", "name": path.stem, "layers": layers, "hidden": hidden, "heads": heads,
         "kv_heads": kv_heads, "ffn": ffn, "gated": True, "vocabulary": 128256,
@@ -129,7 +126,9 @@ def _degree(degrees: Mapping[str, Any], name: str, path: Path) -> int:
     return value
 
 
-def _batches(training: Mapping[str, Any], degrees: Mapping[str, Any]) -> tuple[int, int]:
+def _batches(
+    training: Mapping[str, Any], degrees: Mapping[str, Any], path: Path
+) -> tuple[int, int]:
     """Return the samples of a microbatch and of a step.
 
     Where the data-parallel degree is left open, they are those of 1: a layout of more refuses the
@@ -138,6 +137,9 @@ def _batches(training: Mapping[str, Any], degrees: Mapping[str, Any]) -> tuple[i
     micro = training.get("local_batch_size", training.get("batch_size", 8))
     batch = training.get("global_batch_size", -1)
     pieces = degrees.get("pipeline_parallel_microbatch_size")
+    for name, value in (("local_batch_size", micro), ("global_batch_size", batch)):
+        if not isinstance(value, int) or value < -1 or not value:
+            raise FileError(f"{path}: training.{name} = {value!r}: write a whole number, 1 or more")
     if count := degrees.get("pipeline_parallel_microbatches"):  # as of 2024
         pieces = max(1, micro // count)
     if batch < 1:

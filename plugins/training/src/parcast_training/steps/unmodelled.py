@@ -10,17 +10,18 @@ import attrs
 
 from parcast.errors import FileError
 from parcast_training.steps.job import Job
+from parcast_training.steps.megatron_layers import LAYERS_WITH_EXPERTS, WINDOW
 
 #: Arguments of Megatron-LM of layers that are unlike or have other weights: names, values that say
 #: neither, and what the others say.
 _REFUSED = (
-    (r"multi-latent-attention|experimental-attention-variant", "", "its keys are of low rank"),
-    (r"moe-layer-freq", r"1|\[1\]\*\d+", "some of its layers have no experts"),
-    (r"moe-shared-expert-intermediate-size", "0", "an expert is shared by all tokens"),
+    (r"experimental-attention-variant", "", "its attention is of another sort"),
+    (r"moe-layer-freq", LAYERS_WITH_EXPERTS, "layers between others have no experts"),
     (r"moe-latent-size", "", "its experts see a narrower token"),
     (r"is-hybrid-model|hybrid-.*|mamba-.*|linear-attention-.*", "", "its layers are recurrent"),
     (r"heterogeneous-layers-config-.*", "", "its layers differ"),
-    (r"window-size|window-attn-skip-freq", "", "a token sees some of the others alone"),
+    (r"window-size", WINDOW, "a token sees some of the others alone"),
+    (r"window-attn-skip-freq", r"\d+", "some of its layers have no window"),
     (r"retro-.*", "", "it looks up neighbors of its text"),
     (r"(disable-)?vision-.*|img-.*|patch-dim|image-.*", "", "it sees pictures"),
     (r"attention-output-gate|use-gated-attention", "", "its attention has weights of a gate"),
@@ -36,12 +37,12 @@ _LEFT_OUT = {
     "moe-pad-expert-input-to-capacity": "", "expert-tensor-parallel-size": "1",
     "moe-extended-tp": "", "use-tp-pp-dp-mapping": "", "main-grads-dtype": "fp32",
     "main-params-dtype": "fp32", "exp-avg-dtype": "fp32", "exp-avg-sq-dtype": "fp32",
-    "fp8-param-gather": "", "fp8-params": "", "decoder-first-pipeline-num-layers": "",
-    "decoder-last-pipeline-num-layers": "", "pipeline-model-parallel-layout": "",
+    "fp8-param-gather": "", "fp8-params": "", "pipeline-model-parallel-layout": "",
     "account-for-embedding-in-pipeline-split": "", "account-for-loss-in-pipeline-split": "",
     "num-distributed-optimizer-instances": "1", "hierarchical-context-parallel-sizes": "",
     "cp-comm-type": "all_gather", "overlap-moe-expert-parallel-comm": "", "delay-wgrad-compute": "",
-    "optimizer": "adam", "mtp-num-layers": "0", "mcore-customization-config": "",
+    "optimizer": "adam", "moe-router-num-groups": "1", "moe-router-group-topk": "1",
+    "mcore-customization-config": "",
 }  # fmt: skip
 
 #: What counts only beside another argument of such a value.
@@ -69,8 +70,8 @@ def refuse_unlike(path: Path, settings: Mapping[str, str]) -> None:
                 raise FileError(f"{path}: --{name} {value} is for its shell to work out; write its "
                                 "value out")  # fmt: skip
             raise FileError(f"{path}: --{name}: {why}, and a training step is of a decoder whose "
-                            "layers are alike; write a table of kind 'training' for what comes "
-                            "near")  # fmt: skip
+                            "layers are alike, but for the first without experts and for windows; "
+                            "write a table of kind 'training' for what comes near")  # fmt: skip
 
 
 def left_out(settings: Mapping[str, str]) -> Iterator[str]:
