@@ -18,7 +18,7 @@ from parcast.program.lowerings.to_phases import count
 from parcast.program.matching.collectives import placed
 from parcast.program.matching.expansion import expand
 from parcast.program.reader import read_source
-from parcast.testing import by_events, by_sweep, cases
+from parcast.testing import by_events, by_sweep, cases, seeds
 from parcast_perturb.machine_costs import Noise
 
 REGISTRY = Registry()
@@ -57,7 +57,7 @@ def unrolled_and_costs(query):
 
 @pytest.mark.parametrize("op", OPS)
 def test_all_leave_when_the_last_has_come_and_its_bytes_have_passed_once(op):
-    for seed in range(cases(30)):
+    for seed in seeds(cases(30)):
         random = Random(seed)  # no secrets
         p = random.randint(2, 20)
         late = [random.randint(0, 9) / 8 for _ in range(p)]

@@ -262,14 +262,14 @@ class Listener:
 
 
 def test_many_rows_stay_where_they_are_kept(counting, grid, tmp_path):
-    many = {**grid, "solver": "counts", "p": "1..6000"}
+    many = {**grid, "solver": "counts", "p": "1..2600"}
     results = counting.study(many, executor="threads:1", cache=tmp_path)
-    assert not isinstance(results.rows, tuple)
-    assert len(results) == len(list(results.rows)) == 24_000
-    assert [results.rows[i].p for i in (0, 3, -1)] == [1, 2, 6000]
+    assert not isinstance(results.rows, tuple)  # over 10,000 are read when they are asked for
+    assert len(results) == len(list(results.rows)) == 10_400
+    assert [results.rows[i].p for i in (0, 3, -1)] == [1, 2, 2600]
     assert [row.p for row in results.rows[10:14]] == [6, 6, 7, 7]
     with pytest.raises(IndexError):
-        results.rows[24_000]
+        results.rows[10_400]
     next(tmp_path.rglob("*.json")).unlink()
     with pytest.raises(ParcastError, match="was removed or damaged; run the study again"):
         list(results.rows)

@@ -29,6 +29,7 @@ class Entry:
             d=self.d,
             solvers="emulator.lc",
             settings=self.settings,
+            elasticities=False,  # the tables have times alone
         ).rows
         return row
 

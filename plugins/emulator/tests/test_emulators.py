@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,10 @@ import parcast_emulator
 from parcast import Query, Registry
 from parcast.errors import FileError
 from parcast.testing import check_machine, check_solver, check_workload
+from parcast_emulator.emulators.orbits import Orbits
 from parcast_emulator.hardware import cluster_of
+from parcast_emulator.solvers.lc import LooselyCoupled
+from parcast_emulator.solvers.tc import TightlyCoupled
 
 REGISTRY = Registry([parcast_emulator])
 UNIT = {
@@ -108,6 +112,27 @@ def test_a_microscope_query_is_a_rectangle_of_one_plane():
     assert ((row.max(axis=1) - row.min(axis=1)) == 4).all()
     assert ((column.max(axis=1) - column.min(axis=1)) == 4).all()
     assert len(first.disk) + len(second.disk) == 8 * 25
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_operations_are_at_least_those_that_are_known_without_blocks(name):
+    asked = query(name, APPLICATIONS[name])
+    content, cluster = asked.workload.content, cluster_of(asked)
+    every = sum(blocks.operations() for blocks in content.epochs(asked, cluster))
+    fewest = content.fewest_operations(asked)
+    assert (every / 5 < fewest <= every) if name != "virtual-microscope" else fewest == 0
+
+
+@pytest.mark.parametrize("name", ["titan", "pathfinder"])
+def test_the_cost_of_very_many_blocks_is_told_without_them(name, monkeypatch):
+    asked = attrs.evolve(query(name, APPLICATIONS[name]), parameters={"per_node": 100_000})
+    blocks = Orbits.blocks
+    monkeypatch.setattr(Orbits, "blocks", None)
+    assert LooselyCoupled().cost(asked) is None
+    assert TightlyCoupled().cost(asked) is None
+    monkeypatch.setattr(Orbits, "blocks", blocks)
+    few = attrs.evolve(asked, parameters={"per_node": 10})
+    assert LooselyCoupled().cost(few) > 0
 
 
 def test_the_seed_chooses_the_blocks():

@@ -10,7 +10,7 @@ import pytest
 import parcast_emulator
 from parcast import Registry
 from parcast.errors import FileError, ParcastError, UnsupportedError
-from parcast.testing import cases
+from parcast.testing import cases, seeds
 from parcast_emulator.recorder.decoding import folder
 
 REGISTRY = Registry([parcast_emulator])
@@ -88,7 +88,7 @@ def random_calls(rng):
 
 @pytest.mark.parametrize("version", ["2.3.1", "2.4.0", "2.5.0"])
 def test_every_call_is_decoded_with_its_times(tmp_path, version):
-    for seed in range(cases(40)):
+    for seed in seeds(cases(40)):
         rng = random.Random(seed)
         ranks = [random_calls(rng) for _ in range(rng.randint(1, 3))]
         run = folder(write(tmp_path / f"run-{seed}", ranks, version, rng))

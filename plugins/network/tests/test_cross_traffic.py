@@ -11,7 +11,7 @@ from parcast import Query, Registry
 from parcast.model import WHOLE_NETWORK, Costs
 from parcast.program.matching import matched_program
 from parcast.program.reader import read_source
-from parcast.testing import by_sweep, cases
+from parcast.testing import by_sweep, cases, seeds
 from parcast_network.sharing.plain import rates
 
 BACK = Fraction(1, 20)
@@ -47,7 +47,7 @@ def rates_with_acknowledgements(pairs, nodes):
 
 
 def test_weights_of_links_are_what_goes_back():
-    for seed in range(cases(100)):
+    for seed in seeds(cases(100)):
         draw = random.Random(seed)
         nodes = draw.randint(2, 9)
         pairs = [draw.sample(range(nodes), 2) for _ in range(draw.randint(1, 24))]

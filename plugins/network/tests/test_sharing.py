@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parcast.testing import cases
+from parcast.testing import cases, seeds
 from parcast_network.sharing import compiled, plain
 from parcast_network.sharing.steps import running
 from parcast_network.sharing.steps.settling import end, settle, start
@@ -70,13 +70,13 @@ def loaded(monkeypatch):
 
 
 def test_compiled_equals_fractions(loaded):
-    for seed in range(CASES):
+    for seed in seeds(CASES):
         compare(seed)
 
 
 def test_plain_steps_equal_fractions(monkeypatch):
     monkeypatch.setattr(compiled._RUN, "form", lambda steps: running.run)
-    for seed in range(100):
+    for seed in seeds(100):
         compare(seed)
 
 

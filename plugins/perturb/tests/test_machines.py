@@ -27,6 +27,10 @@ from .programs import Costs, neutral, random_program
 
 CASES = cases(60)
 
+#: Found at night: signals of switches had their receivers pay for a message, and messages of
+#: which fewer bytes pass the wire had a latency below 0.
+FOUND = (252200229, 252200252, 252200757)
+
 _LIKE = {"ssend": "send", "bsend": "send", "issend": "isend", "exscan": "scan", "iexscan": "iscan"}
 
 
@@ -76,7 +80,7 @@ def ran(trace, machine, added=None, replications=3):
 @pytest.mark.parametrize("network", [False, True], ids=["plain", "network"])
 def test_the_commands_answer_as_the_solver(network):
     answered, refused = 0, 0
-    for seed in seeds(CASES):
+    for seed in (*FOUND, *seeds(CASES)):
         trace, rng = work(seed), random.Random(seed)
         machine = random_machine(
             seed, size=trace.size, contention=rng.choice([None, "none", "none", "none"]),
@@ -131,15 +135,21 @@ def slower(network, startup, each, call):
     )  # fmt: skip
 
 
-def test_what_is_added_is_as_a_slower_machine():
+SWITCHES = "allreduce in-network, barrier in-network, reduce in-network, bcast in-network"
+
+
+@pytest.mark.parametrize("collectives", [None, SWITCHES])
+def test_what_is_added_is_as_a_slower_machine(collectives):
     """Latency, bytes and calls that are added or taken away, on nodes of several processes too."""
     answered = 0
-    for seed in seeds(CASES):
+    for seed in (*FOUND, *seeds(CASES)):
         trace, rng = work(seed), random.Random(seed)
         machine = random_machine(
             seed, size=trace.size, contention="none", without=["sender"]
         ).machine
         network, local = machine.network, machine.network.local
+        network = attrs.evolve(network, collectives=collectives or network.collectives)
+        machine = attrs.evolve(machine, parts={**machine.parts, "network": network})
         least = min(network.startup, network.startup if local is None else local.startup or 0)
         startup = rng.choice([0.0, 2.0**-12, 2.0**-8, -least])
         each, call = rng.choice([0.0, 2.0**-21]), rng.choice([0.0, 2.0**-11, -network.overhead])

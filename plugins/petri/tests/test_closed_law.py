@@ -11,7 +11,7 @@ import pytest
 from scipy.linalg import expm
 
 from parcast.cli import main
-from parcast.testing import cases
+from parcast.testing import cases, seeds
 from parcast_petri.machine.laws import Law
 from parcast_petri.machine.load import Load
 from parcast_petri.solvers.sampled import _table, core_of
@@ -93,7 +93,7 @@ def test_times_that_are_multiples_have_a_probability_of_their_own(capsys):
 
 
 def test_probabilities_are_the_sums_of_waves_without_number():
-    for seed in range(SUMMED):
+    for seed in seeds(SUMMED):
         text, used, demand, beyond, idle = case(seed)
         (found,) = core(text, used).probability(demand, np.array([demand + beyond]), idle=idle)
         exact = summed(text, used, demand, beyond, idle=idle)

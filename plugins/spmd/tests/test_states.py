@@ -87,6 +87,8 @@ def ring_of_two(times, jobs, order, room):
         return results
 
     start = tuple(r for r, n in enumerate(jobs) for _ in range(n))
+    if order == "head":  # they come in this order; the last one in line may never be served
+        start = (start[0], *reversed(start[1:]))
     index, flows = {((start, ()), (0, 0), (False, False)): 0}, []
     todo = list(index)
     for state in todo:

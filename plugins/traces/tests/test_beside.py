@@ -12,7 +12,7 @@ from parcast import Registry
 from parcast.program.matching import algorithms, groups
 from parcast.program.matching.beside import interleaved
 from parcast.program.matching.collectives import steps
-from parcast.testing import cases
+from parcast.testing import cases, seeds
 
 CASES = cases(12)
 
@@ -78,7 +78,7 @@ def test_overlap_takes_the_longer_of_both(tmp_path, kind, algorithm, loss, ratio
     )
 
 
-@pytest.mark.parametrize("seed", range(CASES))
+@pytest.mark.parametrize("seed", seeds(CASES))
 def test_uneven_work_is_neither_lost_nor_hidden(tmp_path, seed):
     choice = random.Random(seed)
     machine = tmp_path / "plain.toml"
@@ -91,7 +91,7 @@ def test_uneven_work_is_neither_lost_nor_hidden(tmp_path, seed):
     assert max(alone, most + 6e-6) * (1 - 1e-9) <= both <= (alone + most) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(CASES))
+@pytest.mark.parametrize("seed", seeds(CASES))
 def test_every_process_has_all_its_messages_and_all_its_time(seed):
     choice = np.random.default_rng(seed)
     size = int(choice.integers(2, 9))

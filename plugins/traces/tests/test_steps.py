@@ -15,6 +15,7 @@ from parcast.errors import FileError
 
 from .test_kineto import CASES, event, nccl, profile
 
+REGISTRY = Registry()
 SPANS = [(1000, 300), (1300, 100), (1400, 200)]
 
 
@@ -52,7 +53,7 @@ def test_a_row_is_of_one_step_whatever_was_recorded_around_them(tmp_path):
     path = both_ranks(tmp_path / "a", [*steps(), *work(), *OUTSIDE])
     edges = [event("cpu_op", "edge", time, 0, tid=1) for time in (1000, 1600)]
     alone = both_ranks(tmp_path / "b", [*edges, *work()])
-    registry = Registry()
+    registry = REGISTRY
     rows = registry.compare(path, "milan-hdr", solvers=solvers).rows
     whole = registry.compare(alone, "milan-hdr", solvers=solvers).rows
     for row, other in zip(rows, whole, strict=True):
@@ -71,28 +72,28 @@ def test_a_row_is_of_one_step_whatever_was_recorded_around_them(tmp_path):
 
 def test_recorded_steps_are_measured_times(tmp_path):
     path = both_ranks(tmp_path / "a", [*steps(), *work()])
-    times = measured_times(Registry(), path)
+    times = measured_times(REGISTRY, path)
     assert [(item.value, item.at) for item in times.items] == [(pytest.approx(2e-4), {"p": 2})]
-    runs = measured_times(Registry(), str(path), repetitions=True).items
+    runs = measured_times(REGISTRY, str(path), repetitions=True).items
     assert [item.value for item in runs] == pytest.approx([3e-4, 1e-4, 2e-4])
-    (row,) = Registry().compare(path, "milan-hdr", solvers=["petri"], measured=path).rows
+    (row,) = REGISTRY.compare(path, "milan-hdr", solvers=["petri"], measured=path).rows
     assert row.error == pytest.approx(row.time / 2e-4 - 1)
     alone = profile(tmp_path / "rank0.json", [*steps(), *work()], rank=0, world_size=64)
-    assert measured_times(Registry(), alone).items[0].at == {"p": 64}
+    assert measured_times(REGISTRY, alone).items[0].at == {"p": 64}
     without = profile(tmp_path / "none.json", [event("kernel", "gemm", 5, 50)])
     with pytest.raises(FileError, match="no steps that repeat"):
-        measured_times(Registry(), without)
+        measured_times(REGISTRY, without)
 
 
 def test_steps_that_do_not_repeat_leave_the_whole_run(tmp_path):
     folder = tmp_path / "a"
     both_ranks(folder, [*steps(), *work()])
     profile(folder / "rank0.json", [*steps(SPANS[:2]), *work()], rank=0, world_size=2)
-    workload = Registry().workload(folder)
+    workload = REGISTRY.workload(folder)
     assert workload.repetitions is None
     assert "not all ranks have as many" in str(workload.data["notes"])
     overlapping = [event("kernel", "gemm", 5, 50), *steps([(0, 30), (20, 30)])]
-    assert Registry().workload(profile(tmp_path / "o.json", overlapping)).repetitions is None
+    assert REGISTRY.workload(profile(tmp_path / "o.json", overlapping)).repetitions is None
 
 
 def test_a_perturbation_of_the_steps_says_what_each_takes(tmp_path, capsys):
@@ -109,7 +110,7 @@ def test_a_perturbation_of_the_steps_says_what_each_takes(tmp_path, capsys):
 def test_older_profilers_call_a_step_an_operation(tmp_path):
     older = [{**step, "cat": "Operator"} for step in steps()]
     path = profile(tmp_path / "a.json", [*older, event("Kernel", "gemm", 1005, 50)])
-    workload = Registry().workload(path)
+    workload = REGISTRY.workload(path)
     assert workload.repetitions.seconds == pytest.approx([3e-4, 1e-4, 2e-4])
 
 
@@ -133,9 +134,9 @@ def test_steps_are_those_of_the_device_where_the_host_runs_ahead(
             event("kernel", "gemm", device, length, correlation=number),
         ]
         device += length
-    workload = Registry().workload(profile(path, events))
+    workload = REGISTRY.workload(profile(path, events))
     assert workload.repetitions.seconds == pytest.approx([length / 1e6 for length in lengths])
-    (row,) = Registry().compare(workload, "laptop", solvers=["petri"]).rows
+    (row,) = REGISTRY.compare(workload, "laptop", solvers=["petri"]).rows
     assert row.time == pytest.approx(sum(lengths) / len(lengths) / 1e6)
 
 
@@ -152,9 +153,9 @@ def test_what_fills_the_queue_of_an_idle_device_is_no_part_of_a_step(tmp_path, h
             event("kernel", "gemm", device, 100, correlation=number),
         ]
         device += 100
-    workload = Registry().workload(profile(tmp_path / "a.json", events))
+    workload = REGISTRY.workload(profile(tmp_path / "a.json", events))
     assert workload.repetitions.seconds == pytest.approx([max(host, 100) / 1e6] * 4)
-    (row,) = Registry().compare(workload, "laptop", solvers=["petri"]).rows
+    (row,) = REGISTRY.compare(workload, "laptop", solvers=["petri"]).rows
     notes = " ".join(str(workload.data["notes"]).split())
     assert (f"devices are idle as the first step begins: {filling} us" in notes) == bool(filling)
     assert (f"{filling} us until they have work" in str(row.notes)) == bool(filling)

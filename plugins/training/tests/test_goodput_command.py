@@ -117,7 +117,6 @@ def test_spares_and_stragglers_are_in_words(capsys):
         (("--mtbf", "50h"), "state one of --checkpoint, the time to write one, and --state"),
         ((*JOB[:4],), "state --restart"),
         ((*JOB, "--mtbf", "-1h"), "--mtbf -1h must be above 0"),
-        ((*JOB, "--mtbf", "50"), None),
         ((*JOB, "--mtbf", "50 GB"), "--mtbf: "),
         ((*JOB, "--checkpoint", "0s"), "has no optimal interval"),
         ((*JOB, "--spares", "2"), "--spares N and --repair TIME go together"),
@@ -142,12 +141,14 @@ def test_spares_and_stragglers_are_in_words(capsys):
 def test_what_is_refused(capsys, words, reason):
     code = main(["goodput", *words])
     err = capsys.readouterr().err
-    if reason is None:  # a plain number is of seconds, as everywhere
-        assert code == 0
-        return
     assert code == 2
     assert reason in err
     assert err.count("\n") <= 3
+
+
+def test_a_plain_number_is_of_seconds(capsys):
+    line = ("--work", "3d", "--checkpoint", "2min", "--restart", "5min", "--mtbf")
+    assert ask(capsys, *line, "180000") == ask(capsys, *line, "50h")
 
 
 def test_a_job_that_never_ends_is_refused(capsys):

@@ -69,9 +69,7 @@ class Scenario:
         InvalidPointError
             If several jobs cannot be placed.
         """
-        values = self.settings.machine_values(p, d)
-        change = partial(set_values, self.machine, registry, values)
-        machine = self.answers.once((self.machine, *values, *values.values()), change)
+        machine = self._machine(registry, self.settings.machine_values(p, d))
         parameters = self.settings.parameters_at(self.workload, p, d)
         query = self._query(p, d, machine, parameters, self._mapping(machine))
         return attrs.evolve(query, workload=self._chosen) if self.settings.choices else query
@@ -86,6 +84,13 @@ class Scenario:
         except (FormulaError, FileError, InvalidPointError) as caught:
             query, error = self._query(p, d, self.machine, {}, self.mapping), caught
         return [Question(query, solver, self.settings, error) for solver in solvers]
+
+    def _machine(self, registry: Catalog, values: Mapping[str, Any]) -> Machine:
+        """Return the machine with these values, one for all p and d where they are the same."""
+        if not values:
+            return self.machine
+        change = partial(set_values, self.machine, registry, values)
+        return self.answers.once((self.machine, *values, *values.values()), change)
 
     @cached_property
     def _chosen(self) -> Workload:

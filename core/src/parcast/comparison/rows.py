@@ -333,7 +333,13 @@ def _details(query: Query, prediction: Prediction) -> Mapping[str, Any]:
         details["assumptions"] = list(prediction.assumptions)
     if prediction.time is not None and query.machine.is_charged:
         details["charge"] = charge(query, prediction.time)
-    nothing: dict[str, float] = {}
-    if prediction.time is not None and (work := query.once("work", lambda _: nothing)):
+    if prediction.time is not None and (work := query.once("work", _no_work)):
         details["work"] = work
     return details
+
+
+def _no_work(_: Query) -> Mapping[str, float]:
+    return _NO_WORK
+
+
+_NO_WORK: Mapping[str, float] = {}

@@ -188,8 +188,8 @@ def resolve(
     if reason is not None:
         return Prediction(status=Status.REFUSED, message=str(reason))
     notes += tuple(not_modeled(registry, entry, original if steps else query))
-    exact = all(way.exact for way in taken)
-    below = all(way.exact or way.below for way in taken)
+    exact = not taken or all(way.exact for way in taken)
+    below = exact or all(way.exact or way.below for way in taken)
     return Task(entry, query, steps, notes, exact, below, seconds, repeated)
 
 
@@ -284,10 +284,10 @@ def solve_all(
         queries = [tasks[index].query for index in indices]  # type: ignore[union-attr]
         say = partial(_say, tell, name, len(queries))
         outcomes |= zip(indices, _solve_batch(registry.solver(name), queries, say), strict=True)
-    for index, task in enumerate(tasks):
-        if isinstance(task, Task):
-            outcomes[index] = _as_asked(task, outcomes[index])
-    return [outcomes[index] for index in range(len(tasks))]
+    return [
+        outcomes[index] if isinstance(task, Prediction) else _as_asked(task, outcomes[index])
+        for index, task in enumerate(tasks)
+    ]
 
 
 def _as_asked(task: Task, outcome: Outcome) -> Outcome:
@@ -297,7 +297,7 @@ def _as_asked(task: Task, outcome: Outcome) -> Outcome:
         prediction = _of_unlowered(task, prediction)
     if task.repeated is not None:
         prediction = task.repeated.of_run(prediction)
-    return attrs.evolve(outcome, prediction=prediction)
+    return outcome if prediction is outcome.prediction else Outcome(prediction, outcome.seconds)
 
 
 def _of_unlowered(task: Task, prediction: Prediction) -> Prediction:

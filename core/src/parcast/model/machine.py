@@ -243,6 +243,14 @@ class Machine:
         return self.part("accelerator", Accelerator)
 
     @cached_property
+    def most_processes_alike(self) -> int | None:
+        """How many processes may have a core each, all of the stated speed; None: any number."""
+        nodes = self.nodes
+        if self.processor.boost != 1 or any(group.weight != 1 for group in nodes.groups):
+            return 0
+        return None if nodes.number is None else nodes.number * nodes.cores
+
+    @cached_property
     def is_charged(self) -> bool:
         """Whether it states what a run is charged: a price, or the power of nodes."""
         powers = [group.power for group in self.nodes.groups]

@@ -72,14 +72,11 @@ class Query:
         """What formulas see: the parameters with their overrides, p and d."""
         return {**self.workload.parameters, **self.parameters, "p": self.p, "d": self.d}
 
-    @cached_property
+    @property
     def processes_alike(self) -> bool:
         """Whether each process has a core of its own, all of the speed that the machine states."""
-        nodes = self.machine.nodes
-        roomy = nodes.number is None or self.p <= nodes.number * nodes.cores
-        equal = all(group.weight == 1 for group in nodes.groups)
-        unboosted = self.machine.processor.boost == 1
-        return roomy and equal and unboosted and isinstance(self.mapping, str)
+        alike = self.machine.most_processes_alike
+        return (alike is None or self.p <= alike) and isinstance(self.mapping, str)
 
     def number(self, table: Any, key: str, path: str = "") -> float:
         """Return the value of a formula at this p, d and parameters, in base units.

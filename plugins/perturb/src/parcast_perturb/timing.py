@@ -130,7 +130,9 @@ def _message_costs(trace: Trace, sends: Ints, costs: Costs) -> Floats | None:
     if len(sends):
         size = trace.events.times[sends, BYTES]
         per_byte = costs.transfer_per_byte(source, target, size)
-        header = (costs.on_wire(source, target, size) - size) * per_byte
-        costs_by_event[sends, 0] = costs.latency(source, target, size) + header
-        costs_by_event[sends, 1] = per_byte
+        wire = costs.on_wire(source, target, size)
+        header = np.maximum(wire - size, 0.0)  # fewer bytes on the wire make no latency less than 0
+        carried = np.divide(wire - header, size, out=np.ones_like(size), where=size != 0)
+        costs_by_event[sends, 0] = costs.latency(source, target, size) + header * per_byte
+        costs_by_event[sends, 1] = per_byte * carried
     return costs_by_event

@@ -29,8 +29,8 @@ class Emulator(Protocol):
     """What every emulator offers; numbers that vary are given as ``values``.
 
     It may have ``notes`` on what it leaves out, ``remarks`` for its rows, ``fit_interval``, where
-    it is fitted, and ``writes``, where its accesses are writes, or ``writing``, which tells it of a
-    query: None where some are.
+    it is fitted, ``fewest_operations``, where it has all blocks in one epoch, and ``writes``, where
+    its accesses are writes, or ``writing``, which tells it of a query: None where some are.
     """
 
     workflow: WorkFlow
@@ -102,6 +102,11 @@ class Emulated:
         if not {"blocks", "size"} <= values.keys():
             return {}
         return {"bytes": values["blocks"] * values["size"]}
+
+    def fewest_operations(self, query: Query) -> int:
+        """Return how many operations there are at least; 0 where only the blocks themselves say."""
+        ask = getattr(self.emulator, "fewest_operations", None)
+        return int(ask(numbers(self.emulator, query))) if ask else 0
 
     @property
     def notes(self) -> tuple[str, ...]:

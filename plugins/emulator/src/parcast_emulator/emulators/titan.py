@@ -71,6 +71,10 @@ class Titan:
             random,
         )
 
+    def fewest_operations(self, values: Mapping[str, float]) -> int:
+        """Return those of blocks that are read once, and computed at one consumer each."""
+        return 2 * whole("blocks", values["blocks"])
+
     def closed_form(self, values: Mapping[str, float], p: int) -> float:
         """Return compute · blocks · the part of them that the hottest cell meets."""
         cells = self.orbits.cells(self.cells, p, values["rows"])

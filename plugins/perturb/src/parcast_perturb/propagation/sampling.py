@@ -49,7 +49,7 @@ def sample(deltas: Any, target: int, rank: int, row: int, stage: int, r: int) ->
 
 
 @step
-def _is_signal(table: Any, rules: Any, row: int) -> Any:
+def is_signal(table: Any, rules: Any, row: int) -> Any:
     """Return whether a call is how switches tell a process that others have come: it is free."""
     return rules.modeled and table.times[row, BYTES] < 0.0
 
@@ -58,7 +58,7 @@ def _is_signal(table: Any, rules: Any, row: int) -> Any:
 def call_cost(table: Any, rules: Any, row: int) -> Any:
     """Return what a call costs its rank when it waits for nobody."""
     kind = table.whole[row, KIND]
-    if _is_signal(table, rules, row):
+    if is_signal(table, rules, row):
         return 0.0
     if kind == LOCAL or kind >= ALL:
         return rules.overhead
@@ -77,7 +77,7 @@ def noise(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int, 
     """
     if table.whole[row, NAME] >= NOTICE or (rules.modeled and table.whole[row, KIND] == LOCAL):
         return 0.0
-    if _is_signal(table, rules, row):
+    if is_signal(table, rules, row):
         return 0.0
     delta = sample(deltas, NOISE, rank, row, 0, r)
     if delta < 0.0:

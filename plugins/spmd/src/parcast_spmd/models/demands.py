@@ -91,12 +91,13 @@ def shares_links(query: Query) -> bool:
 def not_used(query: Query) -> tuple[str, ...]:
     """Return a note on each word of the machine's network that another one takes the place of."""
     network = query.machine.network
+    if network.contention not in LEVELS:
+        return ()
     stated = {
         "network.contention_level": network.contention_level,
         "network.saturation": network.saturation,
     }
     unused = [name for name, value in stated.items() if value is not None]
-    unused = unused if network.contention in LEVELS else []
     if not unused or not query.workload.content.uses(query)["messages"]:
         return ()
     return tuple(f"network.contention is stated, so {name} is not used" for name in unused)

@@ -32,6 +32,14 @@ _WITHIN_GROUP = (
     "bursts are of the workload's law within a synchronized group, exponential between groups"
 )
 
+#: What is said of a range, by the method: the same text in all rows of a surface
+_RANDOM = {
+    method: f"the time is for bursts of random length and number (the paper's model, by {model}); "
+    "with all of them alike it is the lower end of between, and a balanced code is near that "
+    '(distribution = "constant")'
+    for method, model in {"eq16": "equation 16", "ctmc": "the exact chain"}.items()
+}
+
 
 def sio() -> PhaseSolver:
     """Return the solver of synchronous phases; it costs what formulas do."""
@@ -121,14 +129,8 @@ def range_of(phases: Sequence[Demands], answers: Sequence[Answer]) -> Range | No
         constant += _with_constant_bursts(phase) if by_model else answer.time
     if not differs or constant == 0:
         return None
-    model = "equation 16" if any(a.method == "eq16" for a in answers) else "the exact chain"
-    return Range(
-        min(constant, whole),
-        max(constant, whole),
-        f"the time is for bursts of random length and number (the paper's model, by {model}); with "
-        "all of them alike it is the lower end of between, and a balanced code is near that "
-        '(distribution = "constant")',
-    )
+    by_eq16 = any(answer.method == "eq16" for answer in answers)
+    return Range(min(constant, whole), max(constant, whole), _RANDOM["eq16" if by_eq16 else "ctmc"])
 
 
 def _with_constant_bursts(phase: Demands) -> float:

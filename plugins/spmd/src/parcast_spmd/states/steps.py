@@ -28,7 +28,8 @@ class Steps:
             if isinstance(route, Route) and route.kind == "in turn"
         ]
         self.by_name: dict[str, Callable[..., list[Work]]] = {
-            "enter": self._enter, "leave": self._leave, "fill": self._fill, "admit": self._admit
+            "enter": self._enter, "leave": self._leave, "serve": self._serve, "fill": self._fill,
+            "admit": self._admit,
         }  # fmt: skip
 
     def _enter(self, state: State, k: int, job: Job, origin: int) -> list[Work]:
@@ -136,7 +137,8 @@ class Steps:
             todo: tuple[Any, ...] = (("enter", to, (r, *job[1:]), k),)
             if node.kind == "station":  # the next is served first, if the server is not blocked
                 after_it = self.contents.is_full(after, to)
-                todo = (*todo, ("fill", k)) if after_it else (("fill", k), *todo)
+                # who is blocked comes in last: the server it frees may choose this job, too
+                todo = (*todo, ("fill", k)) if after_it else (("serve", k), *todo, ("fill", k))
             i = self.region_of.get(k)
             if i is not None and self.region_of.get(to) != i:
                 todo = (*todo, ("admit", i))
@@ -163,12 +165,20 @@ class Steps:
 
     def _fill(self, state: State, k: int) -> list[Work]:
         """Servers that are free take who is next; room that is free takes who is blocked."""
+        return self._next(state, k, "fill") or [(1.0, *self._freed(state, k), ())]
+
+    def _serve(self, state: State, k: int) -> list[Work]:
+        """Servers that are free take who is next; room that is free is kept."""
+        return self._next(state, k, "serve") or [(1.0, state, (), ())]
+
+    def _next(self, state: State, k: int, step: str) -> list[Work]:
+        """A server that is free takes who is next, and the step comes again; [] where none does."""
         service = self.nodes[k].service
         assert service is not None
         serving, waiting, blocked = state[k]
         busy = sum(count for _, count in serving)
         if service.kind != "turns" or not waiting or busy >= service.servers:
-            return [(1.0, *self._freed(state, k), ())]
+            return []
         results: list[Work] = []
         for p, at in next_of(service, waiting):
             job, left = waiting[at], (*waiting[:at], *waiting[at + 1 :])
@@ -180,7 +190,7 @@ class Steps:
             for phase, q in enumerate(times.start):
                 if q:
                     after = put(state, k, (added(serving, (job, phase)), left, blocked))
-                    results.append((p * q, after, (("fill", k),), ()))
+                    results.append((p * q, after, ((step, k),), ()))
         return results
 
     def _freed(self, state: State, k: int) -> tuple[State, tuple[Any, ...]]:

@@ -113,7 +113,8 @@ def _enrich(row: Row, chosen: Mapping[str, Any]) -> Row:
         details["efficiency"] = row.speedup / row.p
     if row.time is not None:
         details["bounds"] = asymptotes(details["phases"]).to_data()
-    return Row(**{**vars(row), "params": {**row.params, **chosen}, "details": details})
+    params = {**row.params, **chosen} if chosen else row.params
+    return Row(**{**vars(row), "params": params, "details": details})
 
 
 @contextmanager
