@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from parcast.errors import UnsupportedError
+from parcast.errors import FileError, UnsupportedError
 from parcast.testing import cases
+from parcast_traces import readers
 from parcast_traces.trace import packed_table
 from parcast_traces.trace.packed_table import PackedTable, Store
 from parcast_traces.trace.packing import pack, unpack
@@ -69,6 +70,15 @@ def test_a_packed_table_is_read_as_an_array_is(tables):
         assert packed[index].shape == expected.shape, index
     assert np.array_equal(np.asarray(packed), table)
     assert (len(packed), packed.size, packed.nbytes) == (len(table), table.size, table.nbytes)
+
+
+def test_documents_that_do_not_fit_in_memory_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a.json"
+    path.write_text('{"ranks": [[{"kind": "init", "t_start": 0, "t_end": 1}]]}')
+    assert readers.read_trace(path).count == 1
+    monkeypatch.setattr(readers, "free_memory", lambda: 4 * path.stat().st_size)
+    with pytest.raises(FileError, match=r"neutral JSON is one document, which takes 5 times"):
+        readers.read_trace(path)
 
 
 def test_what_does_not_fit_in_memory_is_refused(tables, monkeypatch):
