@@ -190,10 +190,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("clones", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=Path("nets.md"))
+    parser.add_argument("--only", default="", help="files whose path matches this")
     options = parser.parse_args()
     rows = []
     for repository in REPOSITORIES:
-        files = wanted_files(options.clones, repository, r"\.(jsimg|jmva)$")
+        files = wanted_files(options.clones, repository, rf"{options.only}.*\.(jsimg|jmva)$")
         rows += [cells(repository, name, path, commit) for name, path, commit, _ in files]
     rows = renewed(options.output, rows)
     taken = sum(row[4].startswith("read") for row in rows)
