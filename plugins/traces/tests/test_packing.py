@@ -63,7 +63,8 @@ def test_a_packed_table_is_read_as_an_array_is(tables):
     for index in (
         5, -1, slice(None), slice(6, 9), slice(8, 30), slice(50, 99), slice(9, 9), slice(1, 40, 7),
         [3, 59, 3, 8], mask, (7, 2), (slice(5, 35), 1), (slice(5, 35), [2, 0]),
-        (slice(None), slice(1)), (np.array([40, 2, 7]), 1), (mask, 2), (slice(3, 3), 1),
+        (slice(None), slice(1)), (np.array([40, 2, 7]), 1), (np.empty(0, np.int64), 2),
+        (mask, 2), (slice(3, 3), 1),
     ):  # fmt: skip
         expected = table[index]
         assert np.array_equal(packed[index], expected), index

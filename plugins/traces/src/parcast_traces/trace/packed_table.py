@@ -134,6 +134,8 @@ class PackedTable:
     def _rows(self, rows: NDArray[Any], columns: NDArray[np.int64]) -> NDArray[Any]:
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64) % len(self)
         filled = self._room(len(rows), len(columns))
+        if not len(rows):
+            return filled
         blocks = np.searchsorted(self.begins, rows, side="right") - 1
         order = np.argsort(blocks, kind="stable")
         which, firsts = np.unique(blocks[order], return_index=True)
