@@ -23,7 +23,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from table import DEVICE, git, most_memory
+from table import DEVICE, git, most_memory, renewed
 
 from parcast.errors import ParcastError
 from parcast_traces.readers import read_trace
@@ -284,6 +284,7 @@ def main() -> None:
             for name, path in materialised(clone, commit, wanted, Path(folder)):
                 rows.append(row(repository, commit, name, path))
                 print(rows[-1][1], rows[-1][5][:100], rows[-1][8][:300], flush=True)
+    rows = renewed(options.output, rows)
     taken = sum(line[5].startswith("read") for line in rows)
     wrong = sum("**" in line[8] or "**" in line[5] for line in rows)
     owners = len({line[0] for line in rows})

@@ -39,6 +39,15 @@ WANTED = (
         "",
     ),
     ("mogeb+extrae-paraver-bin", r"\.prv$", "milan-hdr"),
+    ("NERSC+pytokio", r"tests/inputs/(no|sample)[^/]*\.darshan$", "lustre-flash"),
+    ("LLNL+hatchet-tutorial", r"cali-demo/.*\.cali$|experiment\.xml$", "milan-hdr"),
+    ("mbdevpl+hpctoolkit_dataframe", r"experiment\d\.xml$", "milan-hdr"),
+    ("brandonneth+hpctoolkit-demo", r"experiment\.xml$", "milan-hdr"),
+    ("JC-me-coding+dtu_mlops", r"^trace\.json$", "milan-hdr"),
+    ("EpsilonPiDelta+mlops_1", r"trace\.json$", "milan-hdr"),
+    ("harryjmoss+particle_transformer", r"trace\.json$", "milan-hdr"),
+    ("KeondoPark+luxmea", r"trace\.json$", "milan-hdr"),
+    ("EricDinging+astra-sim-hybrid-parallelism", r"^(?!.*microbench).*\.0\.et$", "milan-hdr"),
 )
 _LIMIT = 300
 

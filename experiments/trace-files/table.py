@@ -92,6 +92,28 @@ def wanted_files(
             yield name, path, commit, Path(folder)
 
 
+def renewed(page: Path, rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows of a page with new ones in place of those of the same files.
+
+    Clones may lack a repository, or a file that is large, whose rows then stay as they are.
+    """
+    texts = page.read_text().splitlines() if page.is_file() else []
+    table = [re.split(r"(?<!\\)\|", text)[1:-1] for text in texts if text.startswith("| ")]
+    kept = [[cell.strip() for cell in cells] for cells in table[2:]]
+    by_file: dict[tuple[str, ...], list[list[str]]] = {}
+    for line in rows:
+        by_file.setdefault(tuple(line[:2]), []).append(line)
+    placed, merged = set[tuple[str, ...]](), list[list[str]]()
+    for line in kept:
+        file = tuple(line[:2])
+        if file not in by_file:
+            merged.append(line)
+        elif file not in placed:
+            merged += by_file[file]
+            placed.add(file)
+    return merged + [line for line in rows if tuple(line[:2]) not in placed]
+
+
 def profile_counted(path: Path) -> dict[str, str]:
     """Return kernels, copies and fills of a profile, by their own durations, and those of NCCL."""
     data = json.loads(text_of(path), parse_float=Decimal)
@@ -232,6 +254,7 @@ def main() -> None:
         for name, path, commit, _ in wanted_files(options.clones, repository, wanted):
             rows += rows_of(repository, name, path, commit)
             print(rows[-1][1], rows[-1][5][:100], rows[-1][8][:80], flush=True)
+    rows = renewed(options.output, rows)
     taken = sum(row[5].startswith("read") for row in rows)
     wrong = sum("**" in row[8] or "**" in row[5] for row in rows)
     lines = [f"{len(rows)} files, {taken} read, {wrong} with a fact that differs.", ""]

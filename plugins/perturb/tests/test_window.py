@@ -9,12 +9,17 @@ from parcast_perturb.perturbation import Addition, Perturbation, Recorded
 from parcast_perturb.propagation import forms, running, window
 from parcast_perturb.propagation.running import propagate
 from parcast_traces.readers import columnar
+from parcast_traces.trace import recording as recording_room
+from parcast_traces.trace import spilling
 from parcast_traces.trace.recording import Recording
 
 
-@pytest.fixture
-def saved(tmp_path):
-    """Write a run of many pages, with requests that stay open for long and calls of all kinds."""
+@pytest.fixture(params=["columns", "packed"])
+def saved(request, tmp_path, monkeypatch):
+    """Record a run, to columns or packed, with calls of all kinds and requests open for long."""
+    if request.param == "packed":
+        monkeypatch.setattr(recording_room, "MOST_HELD", 300 * spilling.EVENT.itemsize)
+        monkeypatch.setattr(spilling, "_MOST_OF_A_BLOCK", 70)
     rng, recording = random.Random(1), Recording(3)
     for rank in recording.ranks:
         clock, (left, right) = 10.0 * rank.rank, ((rank.rank - 1) % 3, (rank.rank + 1) % 3)
@@ -31,6 +36,8 @@ def saved(tmp_path):
                 rank.send("isend", clock, clock + 1, right, 3000, tag=lap - 292, request="t")
                 rank.wait("waitall", clock + 1, clock + 9, [f"b{lap // 300}", f"o{lap - 299}", "t"])
                 clock += 9
+    if request.param == "packed":
+        return recording.trace(tick=1e-6)
     columnar.write(recording.trace(tick=1e-6), tmp_path / "run.trace")
     return columnar.read(tmp_path / "run.trace")
 

@@ -74,6 +74,30 @@ def test_many_short_regions_are_one_phase_and_nothing_is_lost(tmp_path):
     assert row.time == pytest.approx(sum(own for (own,) in times.values()), rel=1e-4)
 
 
+def test_metrics_of_hpctoolkit_as_they_were_sampled_are_those_of_first_threads(tmp_path):
+    columns = "".join(
+        f'<Metric i="{n}" n="CPUTIME (sec).[{rank},{thread}]" v="raw" t="nil"/>'
+        for n, (rank, thread) in enumerate([(0, 0), (0, 1), (1, 0)])
+    )
+    path = tmp_path / "experiment.xml"
+    path.write_text(
+        '<?xml version="1.0"?>\n<!DOCTYPE HPCToolkitExperiment [\n<!ELEMENT M EMPTY>\n]>\n'
+        '<HPCToolkitExperiment version="2.0"><Header n="a.out"/><SecCallPathProfile><SecHeader>'
+        f"<MetricTable>{columns}</MetricTable>"
+        '<ProcedureTable><Procedure i="1" n="main"/><Procedure i="2" n="MPI_Send"/>'
+        "</ProcedureTable></SecHeader><SecCallPathProfileData>"
+        '<PF i="1" s="1" n="1"><S i="2" s="2"><M n="0" v="2.5"/><M n="1" v="9"/></S>'
+        '<PF i="3" s="1" n="2"><S i="4" s="2"><M n="0" v="0.5"/><M n="2" v="0.25"/></S></PF></PF>'
+        "</SecCallPathProfileData></SecCallPathProfile></HPCToolkitExperiment>"
+    )
+    profile = read(path).content.profile
+    assert {region.name: region.seconds for region in profile.regions} == {
+        "main": 2.5, "MPI_Send": 0.75,
+    }  # fmt: skip
+    assert (profile.processes, profile.by_rank) == (2, (3.0, 0.25))
+    assert any("9 s" in note for note in profile.notes)
+
+
 def test_logs_of_projections_have_methods_and_idle_time(tmp_path):
     times = {("main",): [1.0, 2.0], ("main", "solve"): [0.25, 0.5], ("main", "solve", "f"): [0, 3]}
     profile = read(projections(tmp_path, times, 2)).content.profile

@@ -23,9 +23,9 @@ from parcast_spmd.mixed.solve import solve_mixed
 from parcast_spmd.mixed.times import Phases
 from parcast_spmd.mva.choice import solve
 from parcast_spmd.mva.closed_network import ClosedNetwork, JobClass, Station
-from parcast_spmd.states import stationary
+from parcast_spmd.states import moves, stationary, walk
 from parcast_spmd.states.model import Mode, Node, Region, Route, Service, StatesModel
-from parcast_spmd.states.solve import solve_states
+from parcast_spmd.states.solve import simulate_states, solve_states
 
 DATA = Path(__file__).parent / "data"
 FORKS = (DATA / "forks.jsimg").read_text()
@@ -276,6 +276,70 @@ def test_what_has_no_steady_state_says_so(build, words):
         return
     with pytest.raises(ParcastError, match=words):
         solve_states(build(), 500)
+
+
+def walked_models():
+    """Networks of every kind of event, each solved exactly in a moment."""
+    yield model([station("s0", [phases(1.0), phases(0.3)], 1),
+                 station("s1", [phases(2.0, 2.0), phases(0.5)], 0, size=3)], (2, 2))  # fmt: skip
+    to_server = Route(ways={(1, 0): 1.0})
+    arrivals = Node(name="in", kind="source", arrivals=(phases(0.5),), routes=(to_server,))
+    lossy = station("s", [phases(1.0)], 2, size=3, full=("lost",))
+    yield model([arrivals, lossy, Node(name="out", kind="sink")], (0,), closed=(False,))
+    yield model([Node(name="p", kind="place")], (4,), modes=[
+        Mode(name="t", need={(0, 0): 1}, stop={}, give={}, rate=1.0, servers=1),
+        Mode(name="u", need={}, stop={(0, 0): 5}, give={(0, 0): 2}, rate=0.3, servers=1),
+    ])  # fmt: skip
+
+
+def test_intervals_of_a_simulation_hold_the_exact_means():
+    """Of all means and seeds about 95 % are to be inside, and none far outside."""
+    inside, distances = [], []
+    for network in walked_models():
+        exact = solve_states(network)
+        for seed in range(cases(6)):
+            solution = simulate_states(network, seed)
+            assert solution.method == "simulated"
+            for table in ("queue_length", "visit_rate"):
+                for name, means in getattr(exact, table).items():
+                    walked = getattr(solution, table)[name], solution.reach[table][name]
+                    for mean, simulated, reach in zip(means, *walked, strict=True):
+                        if mean:
+                            inside.append(abs(simulated - mean) <= reach)
+                            distances.append(abs(simulated - mean) / max(reach, 1e-12))
+                            assert simulated == pytest.approx(mean, rel=0.1)
+    assert np.mean(inside) > 0.85
+    assert max(distances) < 3
+
+
+def test_too_many_states_are_simulated(tmp_path, monkeypatch):
+    network = ClosedNetwork(
+        stations=tuple(Station(name=name, type="queue", demand=[1.0, 0.5]) for name in "xy"),
+        classes=(JobClass(name="a", population=2), JobClass(name="b", population=2)),
+    )
+    path = tmp_path / "x.jsimg"
+    path.write_text(_with_server(jsimg_text(network, "x")))
+    exact = network_files.solve_file(path, "states").solution
+    monkeypatch.setattr(moves.Moves.__init__, "__defaults__", (10,))
+    simulated = network_files.solve_file(path).solution
+    assert simulated.method == "simulated"
+    assert "as states are too many" in simulated.notes[0]
+    assert simulated.throughput == pytest.approx(exact.throughput, rel=0.05)
+    with pytest.raises(ParcastError, match="takes more than 10 steps"):
+        network_files.solve_file(path, "states")
+
+
+def test_a_simulation_that_does_not_settle_says_so():
+    for build, words in (
+        (lambda: model([Node(name="p", kind="place")], (1,), modes=[
+            Mode(name="t", need={(0, 0): 1}, stop={}, give={(0, 0): 2}, rate=1.0, servers=1)]),
+         "does not settle: the interval of the number of 'a' at 'p'"),
+        (lambda: model([Node(name="p", kind="place")], (2,), modes=[
+            Mode(name="t", need={(0, 0): 3}, stop={}, give={}, rate=1.0, servers=1)]),
+         "standstill, in which nothing happens"),
+    ):  # fmt: skip
+        with pytest.raises(ParcastError, match=words):
+            walk.walk(build())
 
 
 def test_files_that_have_no_product_form_are_solved(tmp_path, capsys):

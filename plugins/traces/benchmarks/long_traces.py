@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from random import Random
 
 RANKS = 64
 _TAGS = 8
@@ -16,21 +17,21 @@ _SCHEDULED = 1024  #: ranks of a schedule, each of whose messages has a tag of i
 
 def actions(path: Path, megabytes: int) -> None:
     """Write a time-independent trace, whose computation differs in every line."""
-    written, step = 0, 0
+    written, step, random = 0, 0, Random(1)  # noqa: S311
     with path.open("w") as file:
         file.writelines(f"{rank} init\n" for rank in range(RANKS))
         while written < megabytes * 1e6:
-            text = "".join(_step_of_actions(step))
+            text = "".join(_step_of_actions(step, random))
             written, step = written + len(text), step + 1
             file.write(text)
         file.writelines(f"{rank} finalize\n" for rank in range(RANKS))
 
 
-def _step_of_actions(step: int) -> Iterator[str]:
+def _step_of_actions(step: int, random: Random) -> Iterator[str]:
     tag = step % _TAGS
     for rank in range(RANKS):
         right, left = (rank + 1) % RANKS, (rank - 1) % RANKS
-        work = 1_000_000 + (step * 7919 + rank * 104_729) % 999_983
+        work = random.randrange(1_000_000, 2_000_000)
         yield f"{rank} compute {work}\n{rank} irecv {left} {tag} 4096 6\n"
         yield f"{rank} isend {right} {tag} 4096 6\n{rank} wait {left} {rank} {tag}\n"
         yield f"{rank} wait {rank} {right} {tag}\n{rank} allreduce 1 0 0\n"

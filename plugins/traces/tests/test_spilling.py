@@ -12,7 +12,15 @@ from parcast.testing import cases
 from parcast_traces.describing import described
 from parcast_traces.errors import TraceError
 from parcast_traces.readers import columnar, goal, read_trace
-from parcast_traces.trace import by_rank, checks, columns, recording, spilling, tallies
+from parcast_traces.trace import (
+    by_rank,
+    checks,
+    columns,
+    packed_table,
+    recording,
+    spilling,
+    tallies,
+)
 from parcast_traces.trace.recording import Recording
 from parcast_traces.writers import write_trace
 
@@ -26,7 +34,7 @@ def small(monkeypatch):
         monkeypatch.setattr(columns, "PART", 5)
         monkeypatch.setattr(checks, "PART", 5)
         monkeypatch.setattr(tallies, "_MOST_MESSAGES", 3)
-        monkeypatch.setattr(spilling, "_MOST_OF_A_FILE", 500)
+        monkeypatch.setattr(spilling, "_MOST_OF_A_BLOCK", 3)
 
     return limit
 
@@ -88,7 +96,7 @@ def test_events_in_files_are_those_in_memory(small, tmp_path):
     small()
     for seed, trace in enumerate(traces):
         spilled = outcome(seed, mistakes=False)
-        assert (spilled.mapped is None) == (trace.count <= 7)
+        assert spilled.in_file == (trace.count > 7)
         assert_same(trace, spilled)
         columnar.write(spilled, tmp_path / "a.trace")
         assert_same(trace, columnar.read(tmp_path / "a.trace"))
@@ -130,22 +138,16 @@ def test_every_format_that_is_written_is_read_beyond_memory(suffix, small, tmp_p
     held = read_trace(path)
     small()
     spilled = read_trace(path)
-    assert spilled.mapped is not None
+    assert spilled.in_file
     assert_same(held, spilled)
 
 
 def test_a_disk_without_room_is_named(small, monkeypatch):
-    class Full:
-        name = "full"
-
-        def tell(self):
-            return 0
-
-        def write(self, _):
-            raise OSError(28, "No space left on device")
+    def without_room(*_):
+        raise OSError(28, "No space left on device")
 
     small()
-    monkeypatch.setattr(spilling, "TemporaryFile", lambda **_: Full())
+    monkeypatch.setattr(packed_table.os, "pwrite", without_room)
     with pytest.raises(FileError, match=f"no room for them in {tempfile.gettempdir()}.*TMPDIR"):
         random_run(3)
 

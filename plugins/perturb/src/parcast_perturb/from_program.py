@@ -93,7 +93,7 @@ def of_program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, .
     early = early_limit(costs)
     recorded = attrs.evolve(NO_NETWORK, eager_max=costs.eager_limit, early_max=early)
     delays = propagate(trace, computing, recorded, "clocked", every_end=True)
-    times = trace.events.times
+    times = np.asarray(trace.events.times)
     assert delays.ends is not None
     times[:, END] = delays.ends[:, 0]
     times[1:, START] = times[:-1, END]

@@ -32,7 +32,8 @@ def network(
     method: Annotated[
         str,
         typer.Option(
-            help="auto, mva, integral, lattice, bard-schweitzer, aql, linearizer, states or line."
+            help="auto, mva, integral, lattice, bard-schweitzer, aql, linearizer, states, "
+            "simulated or line."
         ),
     ] = "auto",
     output: Annotated[

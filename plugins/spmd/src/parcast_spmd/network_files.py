@@ -13,7 +13,7 @@ from parcast_spmd.jmt.elements import PetriPartError
 from parcast_spmd.mixed.network import MixedNetwork, MixedSolution, NoSteadyStateError
 from parcast_spmd.mva.closed_network import ClosedNetwork, NetworkSolution
 from parcast_spmd.mva.json_files import read_network
-from parcast_spmd.states.model import StatesError
+from parcast_spmd.states.model import ManyStatesError, StatesError
 from parcast_spmd.states.solve import StatesSolution
 
 #: Files in XML, which are told apart by their root element.
@@ -53,15 +53,16 @@ class Answer:
 def solve_file(path: Path, method: str = "auto") -> Answer:
     """Return the solution of the network in a file.
 
-    Simulations of JMT without a product form are solved state by state.
+    Simulations of JMT without a product form are solved state by state, or, where these are too
+    many, simulated.
 
     Raises
     ------
     ParcastError
         If the file cannot be read, or its network has no solution here.
     """
-    if method == "states":
-        return Answer(None, _by_states(path))
+    if method in {"states", "simulated"}:
+        return Answer(None, _by_states(path, method))
     try:
         return _solved(read(path), path, method)
     except NoSteadyStateError:
@@ -70,7 +71,7 @@ def solve_file(path: Path, method: str = "auto") -> Answer:
         if method != "auto" or path.suffix.lower() not in _XML or read_xml(path).tag == "model":
             raise
         try:
-            return Answer(None, _by_states(path))
+            return Answer(None, _by_states(path, method))
         except (FileError, UnsupportedError) as error:
             if isinstance(refusal, PetriPartError) or isinstance(error, NoSteadyStateError):
                 raise
@@ -88,15 +89,15 @@ def _solved(network: ClosedNetwork | MixedNetwork, path: Path, method: str) -> A
         return Answer(network, solve(network, method))
     if method != "auto":
         raise UnsupportedError(
-            f"{path} is open, mixed or has several servers, for which there are the methods 'auto' "
-            f"and 'states', not {method!r}; leave --method out."
+            f"{path} is open, mixed or has several servers, for which there are the methods "
+            f"'auto', 'states' and 'simulated', not {method!r}; leave --method out."
         )
     return Answer(network, solve_mixed(network))
 
 
-def _by_states(path: Path) -> StatesSolution:
+def _by_states(path: Path, method: str) -> StatesSolution:
     from parcast_spmd.jmt.states import states_from_jsimg
-    from parcast_spmd.states.solve import solve_states
+    from parcast_spmd.states.solve import simulate_states, solve_states
 
     if path.suffix.lower() not in _XML:
         raise FileError(
@@ -104,7 +105,14 @@ def _by_states(path: Path) -> StatesSolution:
         )
     model = states_from_jsimg(read_xml(path), str(path))
     try:
-        return solve_states(model)
+        if method == "simulated":
+            return simulate_states(model)
+        try:
+            return solve_states(model)
+        except ManyStatesError:
+            if method == "states":
+                raise
+            return simulate_states(model)
     except StatesError as error:
         reason = str(error).removeprefix(f"{path}: ")
         raise UnsupportedError(f"{path}: {reason}.") from None

@@ -17,6 +17,7 @@ _WORTH = {
     "open": "exact, each station by itself",
     "convolution": "exact over all population vectors",
     "states": "exact from the balance of all states",
+    "simulated": "a walk through its states",
 }
 
 
@@ -63,7 +64,8 @@ def states_report(solution: StatesSolution) -> list[str]:
         modes: list[tuple[str, ...]] = [("mode", "firings [1/s]")]
         modes += [(name, _number(rate)) for name, rate in solution.firing_rate.items()]
         lines += [*_table(modes, 1), ""]
-    worth = f"method: states ({_WORTH['states']}, {solution.states:,} of them)"
+    of_them = "events" if solution.method == "simulated" else "of them"
+    worth = f"method: {solution.method} ({_WORTH[solution.method]}, {solution.states:,} {of_them})"
     return [*lines, worth, *solution.notes]
 
 

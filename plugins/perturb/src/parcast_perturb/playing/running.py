@@ -17,8 +17,7 @@ from parcast_perturb.playing.layout import LINKS, NONE, UNKNOWN, Calls, Messages
 from parcast_perturb.playing.tables import tables_of
 from parcast_perturb.propagation.deltas import deltas_of
 from parcast_perturb.propagation.drawing import Clipped
-from parcast_perturb.propagation.running import rules_of
-from parcast_perturb.propagation.state import Table
+from parcast_perturb.propagation.running import rules_of, table_of
 from parcast_traces.trace.columns import Floats
 from parcast_traces.workload import Traced
 
@@ -61,7 +60,7 @@ def played(
     """
     trace = content.trace
     calls, messages, network = tables_of(content)
-    table = Table(trace.events.whole, trace.events.times, trace.events.slots, trace.events.offsets)
+    table = table_of(trace.events)
     deltas = deltas_of(trace, change, recorded, replications, seed)
     rules = rules_of(trace, recorded, "clocked")
     noise = Noise(np.zeros(trace.count), np.zeros(trace.count))

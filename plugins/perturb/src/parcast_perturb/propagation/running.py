@@ -32,7 +32,7 @@ from parcast_perturb.propagation.state import (
     Table,
 )
 from parcast_perturb.propagation.window import MOST_EVENTS, Window
-from parcast_traces.trace.columns import Floats, Ints, Trace
+from parcast_traces.trace.columns import Events, Floats, Ints, Trace
 
 POLICIES: Mapping[str, int] = {"upper": UPPER, "lower": LOWER, "clocked": CLOCKED}
 
@@ -132,8 +132,8 @@ def _run_all(
 ) -> State:
     """Run all ranks as far as they get, part after part; return where they stand."""
     events, state = trace.events, initial_state(trace, replications, rules.quantum)
-    table = Table(events.whole, events.times, events.slots, events.offsets)
-    window = Window(trace, rules.quantum) if trace.mapped and trace.count > MOST_EVENTS else None
+    window = Window(trace, rules.quantum) if trace.in_file and trace.count > MOST_EVENTS else None
+    table = table_of(events) if window is None else window.table
     work = trace.count * replications
     rounds = max(1, _PROGRESS_WORK // (rules.quantum * max(trace.size, 1) * replications))
     advance, reason = PROPAGATION.form(work), PAUSED
@@ -143,10 +143,18 @@ def _run_all(
                 state = grow_records(state)
             if window is not None:
                 window.move(state)
-                table, rounds = window.table, window.rounds
+                rounds = window.rounds
             reason = advance(table, deltas, state, rules, outcome, rounds)
             tell("events", float(state.rank[:, CURSOR].sum()), trace.count)
     return state
+
+
+def table_of(events: Events) -> Table:
+    """Return events as the kernel takes them, all in memory."""
+    return Table(
+        np.asarray(events.whole), np.asarray(events.times), np.asarray(events.slots),
+        events.offsets,
+    )  # fmt: skip
 
 
 def rules_of(

@@ -24,6 +24,7 @@ from parcast_perturb.propagation.state import (
 )
 from parcast_traces.trace.calls import WAIT
 from parcast_traces.trace.columns import COUNT, FIRST, KIND, Ints, Trace
+from parcast_traces.trace.packed_table import PackedTable
 
 #: Traces of more events are not held in memory; of these, about so many are.
 MOST_EVENTS = 1 << 20
@@ -53,7 +54,9 @@ class Window:
         reach = int(state.counters[TARGET]) + self.rounds * self._quantum
         until = np.minimum(begin + reach, end)
         for rank, (low, high) in enumerate(zip(keep.tolist(), until.tolist(), strict=True)):
-            self._move(rank, max(low, int(begin[rank])), high)
+            further = high > self._loaded[rank]
+            to = _whole_blocks(self.trace.events.whole, high) if further else high
+            self._move(rank, max(low, int(begin[rank])), to)
             self.trace.release()
 
     def _move(self, rank: int, low: int, high: int) -> None:
@@ -88,6 +91,11 @@ def _needed(before: Ints, state: State) -> Ints:
     ranks = np.searchsorted(state.rank[:, REQUESTS], open_calls, side="right") - 1
     np.minimum.at(rows, ranks, state.request[open_calls, OPENER])
     return rows
+
+
+def _whole_blocks(table: Any, high: int) -> int:
+    """Return up to where rows are read along with those before ``high``."""
+    return table.block_end(high) if isinstance(table, PackedTable) else high
 
 
 class _SparseTable:

@@ -12,9 +12,10 @@ from parcast_profiles.profile import Profile, Region, communicates, joined
 from parcast_profiles.tree import beside_note
 
 _UNITS = {"usec": 1e-6, "sec": 1.0, "msec": 1e-3, "nsec": 1e-9}
-_TIME = re.compile(
-    r"(?:CPUTIME|WALLCLOCK|REALTIME|\w*TIME) \((usec|sec|msec|nsec)\)(?::Sum)? \(E\)", re.IGNORECASE
-)
+_SAMPLED = r"(?:CPUTIME|WALLCLOCK|REALTIME|\w*TIME) \((usec|sec|msec|nsec)\)"
+_TIME = re.compile(_SAMPLED + r"(?::Sum)? \(E\)", re.IGNORECASE)
+#: As it was sampled, of a rank and a thread: statements alone have it.
+_RAW = re.compile(_SAMPLED + r"\.\[(\d+),(\d+)\]", re.IGNORECASE)
 _FILE = re.compile(r".*-(\d{6,})-(\d{3,})-[0-9a-f]+-\d+-\d+\.metric-db")
 
 _MOST_DEPTH = 10_000
@@ -38,17 +39,24 @@ class _Reading:
         self.statement = 0
         self.regions: dict[int, tuple[str, bool]] = {}  #: of statements, by number
         self.seconds: dict[int, float] = {}  #: of statements, over all ranks and threads
+        self.sampled: dict[str, tuple[str, int, float]] = {}  #: rank, thread and unit, by metric
+        self.of_threads: dict[tuple[str, int], dict[int, float]] = {}  #: of statements
 
     def start(self, tag: str, about: dict[str, str]) -> None:
         if tag == "M":
-            if about["n"] == self.metric and self.statement:
-                self.seconds[self.statement] = float(about["v"]) * self.factor
+            if self.statement:
+                self._take(about["n"], float(about["v"]))
             return
         if tag == "Procedure":
             self.procedures[about["i"]] = about["n"]
         elif tag == "Metric" and not self.metric and (match := _TIME.fullmatch(about["n"])):
             self.metric, self.factor = about["i"], _UNITS[match[1].lower()]
             self.name = about["n"]
+        elif tag == "Metric" and (match := _RAW.fullmatch(about["n"])):
+            factor = _UNITS[match[1].lower()]
+            self.sampled[about["i"]] = match[2], int(match[3]), factor
+            self.of_threads[match[2], int(match[3])] = {}
+            self.sampled_name = about["n"].rpartition(".")[0]
         elif tag == "MetricDB" and self.name.replace(":Sum", "") == about["n"]:
             self.column = int(about["db-id"])
         elif tag == "Header":
@@ -61,6 +69,13 @@ class _Reading:
         self.statement = int(about["i"]) if tag == "S" else 0
         if self.statement:
             self.regions[self.statement] = self._region()
+
+    def _take(self, metric: str, value: float) -> None:
+        if metric == self.metric:
+            self.seconds[self.statement] = value * self.factor
+        elif metric in self.sampled:
+            rank, thread, factor = self.sampled[metric]
+            self.of_threads[rank, thread][self.statement] = value * factor
 
     def end(self, tag: str) -> None:
         if tag != "M":
@@ -94,9 +109,10 @@ def read(path: Path) -> Profile:
     except (KeyError, ValueError, IndexError) as error:
         line = parser.CurrentLineNumber
         raise FileError(f"{path}:{line}: no experiment of HPCToolkit: {error}") from None
-    if not reading.metric:
+    if not reading.metric and not reading.sampled:
         raise FileError(f"{path}: it has no exclusive time, such as CPUTIME (usec):Sum (E)")
-    seconds, by_rank, notes = _of_first_threads(path, reading)
+    taken = _of_first_threads if reading.metric else _of_columns
+    seconds, by_rank, notes = taken(path, reading)
     regions = [Region(name, seconds.get(number, 0.0), mpi)
                for number, (name, mpi) in reading.regions.items()]  # fmt: skip
     return Profile(
@@ -106,7 +122,7 @@ def read(path: Path) -> Profile:
         regions=joined(regions, str(path)),
         by_rank=tuple(by_rank),
         notes=("seconds are sampled: regions of less than some samples are rough", *notes),
-        about={"program": reading.program, "sampled": reading.name},
+        about={"program": reading.program, "sampled": reading.name or reading.sampled_name},
     )
 
 
@@ -145,6 +161,20 @@ def _of_first_threads(
     sums = map(sum, zip(*first.values(), strict=True))
     notes = list(beside_note(threads, beside))
     return dict(zip(reading.regions, sums, strict=True)), [*map(sum, first.values())], notes
+
+
+def _of_columns(_: Path, reading: _Reading) -> tuple[dict[int, float], list[float], list[str]]:
+    """Return what `_of_first_threads` does, of a file that has a metric for each thread."""
+    together, by_rank = dict[int, float](), dict[str, float]()
+    beside, threads = 0.0, 0
+    for (rank, _thread), seconds in sorted(reading.of_threads.items()):
+        if rank in by_rank:
+            beside, threads = beside + sum(seconds.values()), threads + 1
+            continue
+        by_rank[rank] = sum(seconds.values())
+        for statement, value in seconds.items():
+            together[statement] = together.get(statement, 0.0) + value
+    return together, list(by_rank.values()), list(beside_note(threads, beside))
 
 
 def _values(file: Path, column: int) -> list[float]:

@@ -22,6 +22,10 @@ class StatesError(UnsupportedError):
     """A network whose states cannot be followed; a clause says why."""
 
 
+class ManyStatesError(StatesError):
+    """A network with too many states to solve all of them."""
+
+
 @attrs.frozen(kw_only=True)
 class Service:
     """Servers at a node, and who is served when."""

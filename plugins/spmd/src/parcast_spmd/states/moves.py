@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from parcast_spmd.states.contents import State, added, count_of, put, taken
-from parcast_spmd.states.model import Mode, Node, Service, StatesError, StatesModel
+from parcast_spmd.states.model import ManyStatesError, Mode, Node, Service, StatesError, StatesModel
 from parcast_spmd.states.queues import speeds_of
 from parcast_spmd.states.steps import Mark, Steps, Work
 
@@ -31,10 +31,13 @@ class Moves:
         The network.
     most_open
         Jobs of open classes that may be inside; those that come then are turned away.
+    most_steps
+        Steps without time, of all events.
     """
 
-    def __init__(self, model: StatesModel, most_open: int) -> None:
+    def __init__(self, model: StatesModel, most_open: int, most_steps: int = MOST_STEPS) -> None:
         self.model, self.most_open, self.steps_done = model, most_open, 0
+        self.most_steps = most_steps
         self.nodes, self.steps = model.nodes, Steps(model)
         self.contents = self.steps.contents
         self.split = any(node.kind == "fork" for node in model.nodes)
@@ -133,8 +136,10 @@ class Moves:
                 raise StatesError(
                     "what takes no time goes round, or spreads too far, after one event"
                 )
-            if self.steps_done + steps > MOST_STEPS:
-                raise StatesError(f"following its states takes more than {MOST_STEPS:,} steps")
+            if self.steps_done + steps > self.most_steps:
+                raise ManyStatesError(
+                    f"following its states takes more than {self.most_steps:,} steps"
+                )
             probability, state, todo, marks = work.pop()
             if todo:
                 (name, *arguments), later = todo[0], todo[1:]

@@ -21,6 +21,7 @@ from parcast_spmd.states.stationary import (
     standstill,
     stationary,
 )
+from parcast_spmd.states.walk import marks_of, named, walk
 
 #: Jobs of open classes that are followed at first, and how many more each time
 _FIRST_OPEN, _GROWTH = 6, 1.6
@@ -51,6 +52,8 @@ class StatesSolution:
     #: Share of arrivals that are lost, by node
     loss: Mapping[str, float]
     notes: tuple[str, ...] = ()
+    #: Of a simulation: half the 95 % intervals of ``queue_length`` and ``visit_rate``
+    reach: Mapping[str, Mapping[str, tuple[float, ...]]] = attrs.field(factory=dict)
 
     def to_data(self) -> dict[str, Any]:
         """Return the solution as data for JSON."""
@@ -87,7 +90,7 @@ def solve_states(model: StatesModel, most_states: int = MOST_STATES) -> StatesSo
         except StatesError as error:
             if not opened or most_open == _FIRST_OPEN:
                 raise
-            raise StatesError(
+            raise type(error)(
                 f"{error} with {most_open:,} jobs of open classes, and more may be inside"
             ) from None
         if jobs := standstill(moves, explored):
@@ -102,6 +105,40 @@ def solve_states(model: StatesModel, most_states: int = MOST_STATES) -> StatesSo
                 "more: it may have no steady state"
             )
         most_open, before = int(most_open * _GROWTH) + 1, away
+
+
+def simulate_states(model: StatesModel, seed: int = 0) -> StatesSolution:
+    """Return means of a network as a walk through its states has them.
+
+    Raises
+    ------
+    StatesError
+        As `walk` does.
+    """
+    walked = walk(model, seed)
+    lengths = {name: mean for name, mean in walked.means.items() if len(name) == 2}
+    inside = {name[1]: mean for name, mean in lengths.items() if name[0] == "inside"}
+    at_nodes = {name: mean for name, mean in lengths.items() if name[0] != "inside"}
+    solution = _solution(
+        model, _Means(dict(marks_of(walked)), at_nodes, inside, walked.events), None
+    )
+    known = {node.name: k for k, node in enumerate(model.nodes) if node.name in solution.visit_rate}
+
+    def reach(*kind: str) -> dict[str, tuple[float, ...]]:
+        names = {
+            name: [(*kind, k, r) for r in range(len(model.classes))] for name, k in known.items()
+        }
+        return {name: tuple(walked.reach.get(of, 0.0) for of in row) for name, row in names.items()}
+
+    name, share = walked.widest()
+    note = (
+        f"A simulation of {walked.events:,} events, as states are too many: the 95 % intervals of "
+        f"its means reach {share:.2g} of the mean to either side at most, of {named(model, name)}."
+    )
+    return attrs.evolve(
+        solution, method="simulated", notes=(note, *solution.notes),
+        reach={"queue_length": reach(), "visit_rate": reach("entered")},
+    )  # fmt: skip
 
 
 def _share_away(means: _Means) -> float:

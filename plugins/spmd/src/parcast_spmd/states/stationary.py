@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast_spmd.states.contents import State
-from parcast_spmd.states.model import StatesError
+from parcast_spmd.states.model import ManyStatesError, StatesError
 from parcast_spmd.states.moves import Moves
 from parcast_spmd.states.steps import Mark
 
@@ -57,7 +57,7 @@ def explore(moves: Moves, limit: int = MOST_STATES) -> Explored:
             at = index[state] = len(states)
             states.append(state)
             if len(states) > limit:
-                raise StatesError(f"it has more than {limit:,} states")
+                raise ManyStatesError(f"it has more than {limit:,} states")
         return at
 
     for _, state, _ in moves.initial():

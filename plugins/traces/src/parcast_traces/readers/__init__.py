@@ -12,6 +12,7 @@ from parcast.plugins import load
 from parcast_traces.readers.formats import FORMATS, Format
 from parcast_traces.readers.sources import Source, opened
 from parcast_traces.trace.columns import Trace
+from parcast_traces.trace.packed_table import free_memory
 
 __all__ = ["FORMATS", "Format", "read_trace"]
 
@@ -61,6 +62,26 @@ def _read(source: Source, *, assume_alike: bool) -> Trace:
         names = " and ".join(known.name for known in FORMATS if known.alike)
         raise UnsupportedError(f"{source.path} ({source.format.name}): --assume-alike is for "
                                f"{names}, of which one rank may stand for others")  # fmt: skip
+    _check_room(source)
     options = {"assume_alike": True} if assume_alike else {}
     files = (source.files,) if source.files else ()
     return reader(source.path, *files, **options)
+
+
+def _check_room(source: Source) -> None:
+    """Refuse documents that would not fit in memory, before the system ends the process.
+
+    Raises
+    ------
+    FileError
+        If there is no room for one.
+    """
+    files = source.files or (source.path,)
+    size = max((file.stat().st_size for file in files if file.is_file()), default=0)
+    needed, free = size * source.format.held, free_memory()
+    if needed > free:
+        raise FileError(
+            f"{source.path}: {source.format.name} is one document, which takes "
+            f"{source.format.held} times its {size / 1e6:,.0f} MB of memory, and "
+            f"{free / 1e6:,.0f} MB are free; give a trace this long in OTF2, or cut it"
+        )

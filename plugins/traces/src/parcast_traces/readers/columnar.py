@@ -38,13 +38,12 @@ def write(trace: Trace, path: Path) -> tuple[str, ...]:
     FileError
         If it cannot be written.
     """
-    tables = {name: np.ascontiguousarray(table, _TYPES[name]) for name, table in _tables(trace)}
-    layout, at = {}, 0
+    tables, layout, at = dict(_tables(trace)), {}, 0
     for name, table in tables.items():
         layout[name] = {"shape": table.shape, "at": at}
-        at += -(-table.nbytes // _PAGE) * _PAGE
+        at += -(-_bytes(name, table) // _PAGE) * _PAGE
     checksum = 0
-    for block in (block for table in tables.values() for block in _blocks(table)):
+    for block in (block for name, table in tables.items() for block in _blocks(name, table)):
         checksum = zlib.crc32(block, checksum)
     header = json.dumps({
         "tables": layout, "bytes": at, "checksum": checksum, "labels": trace.labels,
@@ -56,7 +55,7 @@ def write(trace: Trace, path: Path) -> tuple[str, ...]:
         start = -(-(len(_MAGIC) + 8 + len(header)) // _PAGE) * _PAGE
         file.write(_MAGIC + len(header).to_bytes(8, "little") + header)
         file.write(b"\0" * (start - file.tell()))
-        for block in (block for table in tables.values() for block in _blocks(table)):
+        for block in (block for name, table in tables.items() for block in _blocks(name, table)):
             file.write(block)
             trace.release()
     return ()
@@ -72,11 +71,16 @@ def _tables(trace: Trace) -> Iterator[tuple[str, Any]]:
     yield "sizes", np.array([len(members) for members in trace.communicators], np.int64)
 
 
-def _blocks(table: Any) -> Iterator[bytes]:
+def _bytes(name: str, table: Any) -> int:
+    """Return how many bytes a table has in the file."""
+    return int(math.prod(table.shape)) * np.dtype(_TYPES[name]).itemsize
+
+
+def _blocks(name: str, table: Any) -> Iterator[bytes]:
     """Yield a table a part at a time, and what fills its last page."""
     for low in range(0, len(table), _BLOCK):
-        yield table[low : low + _BLOCK].tobytes()
-    yield b"\0" * (-table.nbytes % _PAGE)
+        yield np.ascontiguousarray(table[low : low + _BLOCK], _TYPES[name]).tobytes()
+    yield b"\0" * (-_bytes(name, table) % _PAGE)
 
 
 def read(path: Path) -> Trace:

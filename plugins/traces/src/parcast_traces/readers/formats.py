@@ -30,6 +30,8 @@ class Format:
         default=False, kw_only=True
     )  #: beside another format it is left out
     most: int = attrs.field(default=_MOST_PARTS, kw_only=True)  #: bytes of a file, unpacked
+    held: int = attrs.field(default=0, kw_only=True)
+    """Bytes of memory for each byte of files that are one document; 0 where parts are read."""
 
     def begins(self, beginning: bytes) -> bool:
         """Tell whether a file that begins so is of this format."""
@@ -58,7 +60,7 @@ FORMATS: tuple[Format, ...] = (
     Format("time-independent (SimGrid)", f"{_READERS}.time_independent:read", (".tit", ".txt"),
            several=True,
            mark=rb"\A" + _BLANK + rb"[ \t]*\d+[ \t]+" + _ACTIONS + rb"\b|" + _INDEX),
-    Format("Chakra", f"{_READERS}.chakra:read", (".et",), several=True, most=_MOST_WHOLE,
+    Format("Chakra", f"{_READERS}.chakra:read", (".et",), several=True, most=_MOST_WHOLE, held=5,
            mark=rb'\A\s*\{.*(?:"type"\s*:\s*"\w+_NODE"|"workload_graph"\s*:)'
                 rb"|\A.{1,2}(?:\x0a[\x03-\x10]\d+\.[\d.]+|[\x10\x12].\x0a\x06schema)"),
     Format("execution graph of PyTorch", f"{_READERS}.pytorch_graph:read", several=True,
@@ -67,7 +69,7 @@ FORMATS: tuple[Format, ...] = (
            ranks_inside=True, alike=True,
            mark=rb'\A\s*\{.*"(?:traceEvents|distributedInfo|deviceProperties)"\s*:'
                 rb'|\A\s*\[\s*\{[^}]*"ph"\s*:'),
-    Format("neutral JSON", f"{_READERS}.neutral:read", (".json",), most=_MOST_WHOLE,
+    Format("neutral JSON", f"{_READERS}.neutral:read", (".json",), most=_MOST_WHOLE, held=5,
            mark=rb'\A\s*\{.*"(?:t_start|ranks)"\s*:'),
 )  # fmt: skip
 

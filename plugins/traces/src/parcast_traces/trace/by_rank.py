@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
-from tempfile import TemporaryFile
-from typing import IO, Any
-from weakref import finalize
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast_traces.trace.spilling import full
+from parcast_traces.trace.packed_table import Store
 
-#: Bytes of records that are held in memory; more of them go to a file, which goes with the process.
+#: Bytes of records that are held in memory; more of them go to a file, packed.
 MOST_HELD = 64 << 20
+_MOST_OF_A_BLOCK = 1 << 14
 
 
 class ByRank:
@@ -21,9 +21,9 @@ class ByRank:
 
     def __init__(self, size: int, record: np.dtype[Any]) -> None:
         self.record = record
-        self.file: IO[bytes] | None = None
+        self.store = Store()
         self.held = [bytearray() for _ in range(size)]
-        self.places: list[list[tuple[int, int]]] = [[] for _ in range(size)]  #: in the file
+        self.blocks = [array("q") for _ in range(size)]
         self.bytes = 0  #: held
 
     def add(self, rank: int, packed: bytes) -> None:
@@ -45,23 +45,21 @@ class ByRank:
 
     def parts(self, rank: int) -> Iterator[NDArray[Any]]:
         """Yield the records of a rank in stretches, so that those of all ranks may be open."""
-        for place, length in self.places[rank]:
-            assert self.file is not None
-            self.file.seek(place)
-            yield np.frombuffer(self.file.read(length), self.record)
+        kinds = [self.record[name] for name in self.record.names or ()]
+        for block in self.blocks[rank]:
+            column = self.store.columns(block, kinds)
+            records = np.empty(self.store.counts[block], self.record)
+            for number, name in enumerate(self.record.names or ()):
+                records[name] = column(number)
+            yield records
         yield np.frombuffer(bytes(self.held[rank]), self.record)
 
     def _write(self) -> None:
-        if self.file is None:
-            self.file = TemporaryFile(prefix="parcast-")  # noqa: SIM115  (as long as this)
-            finalize(self, self.file.close)
-        try:
-            for held, places in zip(self.held, self.places, strict=True):
-                if held:
-                    places.append((self.file.seek(0, 2), len(held)))
-                    self.file.write(held)
-                    held.clear()
-            self.file.flush()
-        except OSError as error:
-            raise full(error) from None
+        for held, blocks in zip(self.held, self.blocks, strict=True):
+            records = np.frombuffer(bytes(held), self.record)
+            for low in range(0, len(records), _MOST_OF_A_BLOCK):
+                part = records[low : low + _MOST_OF_A_BLOCK]
+                blocks.append(len(self.store.counts))
+                self.store.add([part[name] for name in self.record.names or ()])
+            held.clear()
         self.bytes = 0

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast_traces.trace.calls import NAMES
+from parcast_traces.trace.packed_table import PackedTable
 
 #: Events that are looked at together.
 PART = 1 << 20
@@ -38,9 +39,9 @@ class Events:
     """The events of all ranks; event ``i`` of a rank is at ``offsets[rank] + i``."""
 
     offsets: Ints  #: p + 1 of them
-    whole: Shorts  #: [event, column]
-    times: Floats  #: [event, column], in ticks of the rank's own clock
-    slots: Shorts  #: requests of all waits, by a small number that ranks reuse
+    whole: Shorts | PackedTable  #: [event, column]
+    times: Floats | PackedTable  #: [event, column], in ticks of the rank's own clock
+    slots: Shorts | PackedTable  #: requests of all waits, by a small number that ranks reuse
 
     def rank_of(self, event: Any) -> Any:
         """Return the ranks that these events belong to."""
@@ -89,6 +90,11 @@ class Trace:
     steps: Steps | None = attrs.field(default=None, repr=False)
     mapped: mmap | None = attrs.field(default=None, repr=False)  #: a file, behind the tables
 
+    @property
+    def in_file(self) -> bool:
+        """Whether its events are in a file, of which only a part may be in memory."""
+        return self.mapped is not None or isinstance(self.events.whole, PackedTable)
+
     def release(self) -> None:
         """Let go of what was read of a mapped file; it is read again where it is needed."""
         if self.mapped is not None:
@@ -123,7 +129,7 @@ class Trace:
     def _at(self, events: Ints, column: int) -> Floats:
         times = np.zeros(self.size)
         present = np.diff(self.events.offsets) > 0
-        if self.mapped is None:
+        if not self.in_file:
             times[present] = self.events.times[events[present], column]
             return times
         for rank in np.flatnonzero(present):  # a touch maps megabytes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from mmap import mmap
 
 import attrs
 import numpy as np
@@ -32,7 +31,7 @@ class Recording:
         self._most = MOST_HELD // EVENT.itemsize
         self._step = max(1, min(self._most // max(size, 1) // 4, 4096))
         self._counted = [0] * size  #: events that are known to be held, or spilled
-        self._held, self._spill = 0, Spill()
+        self._held, self._spill = 0, Spill(size)
         self.ranks = [
             RankRecorder(self.names, rank, self._grew, self._step) for rank in range(size)
         ]
@@ -59,12 +58,10 @@ class Recording:
         names = self.names
         for rank in self.ranks if names.checked else ():
             rank.check_closed()
-        events, mapped = self._events()
         regions = tuple(region for _, region in names.sites)
         trace = Trace(
             where=names.where,
-            events=events,
-            mapped=mapped,
+            events=self._events(),
             channels=names.channels(),
             communicators=tuple(np.array(members, np.int32) for members in names.members),
             labels=tuple(names.labels),
@@ -96,11 +93,11 @@ class Recording:
             rank.rows.clear()
             del rank.slots[:]
 
-    def _events(self) -> tuple[Events, mmap | None]:
-        """Return the events of all ranks, and the file that they are mapped from, if they are."""
+    def _events(self) -> Events:
+        """Return the events of all ranks, which are in memory or in a file."""
         counts = [rank.count for rank in self.ranks]
         completed = [rank.completed for rank in self.ranks]
-        if self._spill.files:
+        if len(self._spill.events.counts):
             self._write()
             return self._spill.joined(counts, completed)
         offsets, shifts = (
@@ -116,7 +113,7 @@ class Recording:
         waits = whole[:, KIND] == WAIT
         whole[waits, FIRST] += np.repeat(shifts[:-1], counts)[waits].astype(np.int32)
         slots = np.concatenate([np.empty(0, np.int32), *(rank.slots for rank in self.ranks)])
-        return Events(offsets=offsets, whole=whole, times=times, slots=slots), None
+        return Events(offsets=offsets, whole=whole, times=times, slots=slots)
 
     def _notes(self, trace: Trace) -> Iterator[str]:
         """Yield the notes that any trace may need."""
@@ -130,8 +127,8 @@ class Recording:
         if len(lost) > 1:
             yield (f"{len(lost)} ranks, rank {lost[0]} the first, begin with MPI_Init and do not "
                    "come to MPI_Finalize: is a file cut off?")  # fmt: skip
-        names = trace.events.whole[:, NAME]
-        if picky := sum(int(np.isin(names[part], _PICKY).sum()) for part in trace.parts()):
+        names = (trace.events.whole[part, NAME] for part in trace.parts())
+        if picky := sum(int(np.isin(called, _PICKY).sum()) for called in names):
             yield (f"{picky:,} calls that take what comes first (waitany, waitsome, tests, iprobe) "
                    "take what they took when recorded, even if another would be first")  # fmt: skip
         if count := self.names.wild:

@@ -1,63 +1,67 @@
-"""Events beyond the memory that they may take: in files that go with the process.
+"""Events beyond the memory that they may take: packed in a file that goes with the process.
 
 Ranks record in any order, and a trace has each rank's events in one stretch. So what ranks have
-recorded is written as it comes, and put in order once all of it is there.
+recorded is packed as it comes, in blocks of one rank, and a table finds the blocks of its rows.
 """
 
 from __future__ import annotations
 
-import os
 import struct
 from array import array
 from collections.abc import Sequence
-from mmap import ACCESS_COPY, mmap
-from tempfile import TemporaryFile, gettempdir
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parcast.errors import FileError
-from parcast_traces.trace.calls import WAIT
-from parcast_traces.trace.columns import FIRST, KIND, Events
+from parcast_traces.trace.calls import KINDS, WAIT
+from parcast_traces.trace.columns import COUNT, END, FIRST, KIND, NAME, START, Events, Ints
+from parcast_traces.trace.packed_table import Column, PackedTable, Store
 
 #: An event: the columns of `Events.whole`, and those of `Events.times`.
 ROW = struct.Struct("=7i4d")
 EVENT = np.dtype([("whole", np.int32, 7), ("times", np.float64, 4)])
 
-#: How much is written to one file, which goes once it is put in order.
-_MOST_OF_A_FILE = 1 << 30
-_PAGE = 4096
+#: Events of a block; fewer where many ranks have a block each in memory while a run is followed.
+_MOST_OF_A_BLOCK, _LEAST_OF_A_BLOCK, _EVENTS_AT_ONCE = 1 << 14, 1 << 6, 1 << 20
+
+_WHOLE, _TIMES = 7, 4  #: columns
+#: Of a block's columns after those: the number of requests that the rank's waits completed before
+#: it, and whether it has durations in place of ends.
+_BEFORE, _DURATIONS = _WHOLE + _TIMES, _WHOLE + _TIMES + 1
+_TYPES = tuple(np.dtype(kind) for kind in ["i4"] * _WHOLE + ["f8"] * _TIMES + ["i8"] * 2)
+_SLOT = (np.dtype("i4"),)
+_KIND_OF = np.array(KINDS, np.int32)  #: of a call, but for some that are one-sided
 
 
 class Spill:
     """What ranks recorded, in the order in which it was given."""
 
-    def __init__(self) -> None:
-        self.files: list[IO[bytes]] = []
-        self.chunks: list[array[int]] = []  #: of each file: rank, events and slots, in turn
+    def __init__(self, size: int) -> None:
+        self.most = min(max(_EVENTS_AT_ONCE // max(size, 1), _LEAST_OF_A_BLOCK), _MOST_OF_A_BLOCK)
+        self.events, self.slots = Store(), Store()
+        self.ranks, self.slot_ranks = array("q"), array("q")  #: of the blocks
 
     def take(self, rank: int, rows: bytes | bytearray, slots: array[int]) -> None:
-        """Write what a rank recorded since the last time.
+        """Pack what a rank recorded since the last time.
 
         Raises
         ------
         FileError
             If there is no room for it.
         """
-        if not rows:
-            return
-        if not self.files or self.files[-1].tell() > _MOST_OF_A_FILE:
-            self.files.append(TemporaryFile(prefix="parcast-"))  # noqa: SIM115  (as long as it)
-            self.chunks.append(array("q"))
-        try:
-            self.files[-1].write(rows)
-            self.files[-1].write(slots.tobytes())
-        except OSError as error:
-            raise full(error) from None
-        self.chunks[-1].extend((rank, len(rows) // ROW.size, len(slots)))
+        events = np.frombuffer(bytes(rows), EVENT)
+        for low in range(0, len(events), self.most):
+            self.events.add(_columns_of(events[low : low + self.most]))
+            self.ranks.append(rank)
+        completed = np.array(slots, np.int32)
+        for low in range(0, len(completed), self.most):
+            self.slots.add([completed[low : low + self.most]])
+            self.slot_ranks.append(rank)
 
-    def joined(self, counts: Sequence[int], slots: Sequence[int]) -> tuple[Events, mmap]:
-        """Return all events with each rank's in one stretch, mapped from a file, and that file.
+    def joined(self, counts: Sequence[int], slots: Sequence[int]) -> Events:
+        """Return all events with each rank's in one stretch, which are read as they are asked for.
 
         Parameters
         ----------
@@ -67,54 +71,86 @@ class Spill:
         Raises
         ------
         FileError
-            If there is no room for them.
+            If waits complete too many requests.
         """
         offsets, shifts = (np.cumsum([0, *lengths], dtype=np.int64) for lengths in (counts, slots))
-        shapes: Sequence[tuple[int, ...]] = (
-            (int(offsets[-1]), 7),
-            (int(offsets[-1]), 4),
-            (int(shifts[-1]),),
-        )
-        kinds: Sequence[np.dtype[Any]] = [np.dtype(kind) for kind in ("i4", "f8", "i4")]
-        tables = list(zip(shapes, kinds, strict=True))
-        sizes = [int(np.prod(shape)) * kind.itemsize for shape, kind in tables]
-        places = np.cumsum([0, *(-(-size // _PAGE) * _PAGE for size in sizes)]).tolist()
-        with TemporaryFile(prefix="parcast-") as file:
-            try:
-                file.truncate(places[-1])
-                self._write(file.fileno(), places, offsets[:-1].copy(), shifts[:-1].copy())
-            except OSError as error:
-                raise full(error) from None
-            # private pages: never written, but compiled code takes writable tables only
-            mapped = mmap(file.fileno(), 0, access=ACCESS_COPY)
-        whole, times, completed = (
-            np.frombuffer(mapped, kind, int(np.prod(shape)), place).reshape(shape)
-            if np.prod(shape) else np.empty(shape, kind)
-            for (shape, kind), place in zip(tables, places[:-1], strict=True)
+        if shifts[-1] > np.iinfo(np.int32).max:
+            raise FileError(f"the waits of this trace complete {shifts[-1]:,} requests, more than "
+                            "are followed; cut it")  # fmt: skip
+        blocks, begins = _in_order(self.ranks, self.events.counts)
+        waits, places = _in_order(self.slot_ranks, self.slots.counts)
+        total, ranks = int(offsets[-1]), self.ranks
+
+        def columns_of(block: int) -> Column:
+            return _event_columns(self.events.columns(block, _TYPES), int(shifts[ranks[block]]))
+
+        def times_of(block: int) -> Column:
+            column = columns_of(block)
+            return lambda number: column(_WHOLE + number)
+
+        return Events(
+            offsets=offsets,
+            whole=PackedTable(blocks=blocks, begins=begins, columns_of=columns_of,
+                              shape=(total, _WHOLE), dtype=np.dtype(np.int32)),
+            times=PackedTable(blocks=blocks, begins=begins, columns_of=times_of,
+                              shape=(total, _TIMES), dtype=np.dtype(np.float64)),
+            slots=PackedTable(blocks=waits, begins=places,
+                              columns_of=lambda block: self.slots.columns(block, _SLOT),
+                              shape=(int(shifts[-1]),), dtype=np.dtype(np.int32)),
         )  # fmt: skip
-        return Events(offsets=offsets, whole=whole, times=times, slots=completed), mapped
-
-    def _write(self, target: int, places: Sequence[int], events: Any, slots: Any) -> None:
-        """Write every chunk to where its rank's next events, and its next slots, are."""
-        first_slots = slots.copy()
-        while self.files:
-            with self.files.pop(0) as file:
-                file.seek(0)
-                chunks = np.array(self.chunks.pop(0)).reshape(-1, 3)
-                for rank, count, completed in chunks.tolist():
-                    rows = np.frombuffer(file.read(count * ROW.size), EVENT)
-                    whole = rows["whole"].copy()
-                    whole[whole[:, KIND] == WAIT, FIRST] += first_slots[rank]
-                    at = (28 * events[rank], 32 * events[rank], 4 * slots[rank])
-                    data = (whole.tobytes(), rows["times"].tobytes(), file.read(4 * completed))
-                    for place, shift, table in zip(places[:-1], at, data, strict=True):
-                        os.pwrite(target, table, int(place + shift))
-                    events[rank] += count
-                    slots[rank] += completed
 
 
-def full(error: OSError) -> FileError:
-    """Return what is raised where the disk is full."""
-    return FileError(f"the events of this trace take more memory than they may, and there is no "
-                     f"room for them in {gettempdir()} ({error.strerror}); set TMPDIR to a folder "
-                     "on a larger disk")  # fmt: skip
+def _in_order(ranks: array[int], counts: array[int]) -> tuple[Ints, Ints]:
+    """Return blocks rank by rank, and the rows at which they begin."""
+    order = np.argsort(np.array(ranks, np.int64), kind="stable")
+    return order, np.cumsum([0, *np.array(counts, np.int64)[order]], dtype=np.int64)
+
+
+def _columns_of(events: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return the columns of a block; of what others of them say only the difference from that."""
+    whole, times = events["whole"], events["times"]
+    columns = [*whole.T, *times.T]
+    columns[KIND] = whole[:, KIND] - _KIND_OF[whole[:, NAME]]
+    waits, before = whole[:, KIND] == WAIT, 0
+    if waits.any():
+        before = int(whole[waits, FIRST][0])
+        columns[FIRST] = whole[:, FIRST].copy()
+        columns[FIRST][waits] -= _completed(whole[waits, COUNT], before)
+    durations = times[:, END] - times[:, START]
+    ends = times[:, START] + durations
+    has_durations = np.array_equal(durations, np.floor(durations)) and np.array_equal(
+        ends.view(np.int64), np.ascontiguousarray(times[:, END]).view(np.int64)
+    )
+    if has_durations:
+        columns[_WHOLE + END] = durations
+    count = len(events)
+    return [*columns, np.full(count, before), np.full(count, int(has_durations))]
+
+
+def _completed(counts: NDArray[Any], before: int) -> NDArray[np.int32]:
+    """Return how many requests were completed before each wait of a rank."""
+    earlier: NDArray[np.int64] = before + np.cumsum(counts, dtype=np.int64) - counts
+    return earlier.astype(np.int32)
+
+
+def _event_columns(column: Column, shift: int) -> Column:
+    """Return what gives the columns of events in place of the packed ones.
+
+    ``shift`` is how many requests the waits of earlier ranks completed.
+    """
+
+    def kind() -> NDArray[Any]:
+        return column(KIND) + _KIND_OF[column(NAME)]
+
+    def first() -> NDArray[Any]:
+        values, waits = column(FIRST), kind() == WAIT
+        before = int(column(_BEFORE)[0]) + shift
+        values[waits] += _completed(column(COUNT)[waits], before)
+        return values
+
+    def end() -> NDArray[Any]:
+        values = column(_WHOLE + END)
+        return column(_WHOLE + START) + values if column(_DURATIONS)[0] else values
+
+    derived = {KIND: kind, FIRST: first, _WHOLE + END: end}
+    return lambda number: derived[number]() if number in derived else column(number)
