@@ -66,8 +66,8 @@ def isoefficiency(
     """
     observed = observe(runs)
     posterior = infer(observed, Prior(), np.random.default_rng(seed))
-    at, size = observed.p[:1], observed.n[:1]
-    first = size / at / posterior.parts(at, size).sum(axis=-1)
+    least_p, least_n = observed.p[:1], observed.n[:1]
+    first = least_n / least_p / posterior.parts(least_p, least_n).sum(axis=-1)
 
     def seconds(sizes: Floats, work: Floats) -> Floats:
         drawn: Floats = posterior.parts(sizes, work).sum(axis=-1)
