@@ -141,6 +141,9 @@ class Network:
     #: bytes a second of what a process copies in a collective to where it sends it from; at no
     #: cost where not stated
     copy_bandwidth: Bandwidth | None = None
+    #: bytes a second of the block that a process has for itself in an ``alltoall``; at no cost
+    #: where not stated
+    own_bandwidth: Bandwidth | None = None
     local: LocalNetwork | None = None
     sizes: tuple[NetworkSize, ...] = ()  #: what changes with the size of messages, ascending
     levels: tuple[NetworkLevel, ...] = ()  #: of processes that are nearer, the nearest first

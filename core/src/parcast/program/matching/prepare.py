@@ -7,9 +7,11 @@ from hashlib import sha256
 
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.model.answers import Answers
+from parcast.model.machine import Network
 from parcast.model.placement import place
 from parcast.model.query import Query
 from parcast.program.matching.collectives import UNNAMED, Algorithms, placed
+from parcast.program.matching.collectives.handling import ToItself
 from parcast.program.matching.deadlock import Matched, match_unrolled
 from parcast.program.unroll.offloading import timed_on_accelerators
 
@@ -37,8 +39,7 @@ def matched_program(query: Query, *, pools: bool = False, timed: bool = True) ->
     """
     program, network = query.workload.content, query.machine.network
     values = tuple(item for item in query.values.items() if item[0] != "d")
-    handling = network.reduction_bandwidth, network.copy_bandwidth
-    stated = (network.collectives, query.machine.storage.aggregators, *handling)
+    stated = (network.collectives, query.machine.storage.aggregators, *_handling(network))
     chosen = UNNAMED if all(key is None for key in stated) else placed(query)
     places = tuple(
         sha256(instances.tobytes()).hexdigest()
@@ -59,6 +60,17 @@ def matched_program(query: Query, *, pools: bool = False, timed: bool = True) ->
             "free, which this solver does not model; use another family or assign them in order"
         )
     return prepared
+
+
+def _handling(network: Network) -> tuple[object, ...]:
+    """Return what a network says of bytes that processes handle themselves, None for each if not.
+
+    What a message to oneself takes counts where an algorithm sends one.
+    """
+    stated = network.reduction_bandwidth, network.copy_bandwidth, network.own_bandwidth
+    text = network.collectives or ""
+    sends = "mpich" in text or "scattered" in text
+    return (*stated, ToItself.of(network) if sends else None)
 
 
 def conversion_cost(query: Query, seconds: float) -> float:
