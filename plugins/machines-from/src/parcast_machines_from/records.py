@@ -32,6 +32,7 @@ class Value:
     low: float | None = None  #: the least of its repeats
     high: float | None = None  #: the largest of them
     repeats: int = 1  #: runs, not the repetitions that a benchmark averages
+    rounds: tuple[float, ...] = ()  #: its repeats, each in a round over all benchmarks of a file
     moved: float = 0.0  #: bytes that a matrix product of so many operations has to move
 
 

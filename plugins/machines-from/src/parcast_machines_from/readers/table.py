@@ -83,7 +83,10 @@ def _value(lines: Lines, line: int, row: Mapping[str, str]) -> Value:
     median, low, high = (number(lines, line, text, name) * scale for name, text in texts.items())
     size = number(lines, line, row["message_bytes"] or "0", "message_bytes")
     repeats = int(number(lines, line, row.get("n") or "1", "n", least=1))
-    return Value(size, median, line, low, high, repeats)
+    rounds = tuple(
+        number(lines, line, text, "rounds") * scale for text in (row.get("rounds") or "").split()
+    )
+    return Value(size, median, line, low, high, repeats, rounds)
 
 
 def _series(

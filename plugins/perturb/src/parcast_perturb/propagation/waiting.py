@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from parcast_perturb.propagation import collectives, edges
-from parcast_perturb.propagation.sampling import call_cost, flight, latency, noise
+from parcast_perturb.propagation.sampling import call_cost, flight, latency, noise, receipt_cost
 from parcast_perturb.propagation.state import (
     ABSENT,
     ABSORBED,
@@ -195,7 +195,7 @@ def _fold_edge(
         collectives.gather_scan(table, state, rules, record, opener)
     column = TOGETHER if kind == CALL else kind
     noisy = wait or kind == ARRIVAL
-    at = state.record_time[record, column] + (rules.overhead_receive if noisy else 0.0)
+    at = state.record_time[record, column] + (receipt_cost(table, rules, row) if noisy else 0.0)
     return _fold(state, rules, rank, last, at, record, column, noisy)
 
 
