@@ -370,6 +370,10 @@ def table(checked: Checked) -> tuple[list[str], list[list[str]]]:
             f"{100 * item.error:+z.1f} %", interval(item.low, item.high, item.inside),
             interval(item.all_low, item.all_high, item.inside_with_all), item.where,
         ])  # fmt: skip
+    if not any(item.all_low for item in checked.compared):
+        head.pop(-2)
+        for row in rows:
+            row.pop(-2)
     return head, rows
 
 

@@ -142,8 +142,8 @@ def _values(
                 )
             continue
         if not row:
-            if started and (size := _SHORT_SIZE.match(text)):
-                raise lines.wrong(line, f"the size is {size[1]!r}; write it in bytes, as OSU does")
+            if started and (short := _SHORT_SIZE.match(text)):
+                raise lines.wrong(line, f"the size is {short[1]!r}; write it in bytes, as OSU does")
             if started and re.match(r"^\s*\d+\s*$", text):
                 notes.append(
                     f"{lines.path}:{line}: the row of {text.strip()} bytes has no value; left out"

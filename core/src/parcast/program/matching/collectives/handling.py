@@ -70,8 +70,8 @@ class Handling:
     def of(cls, network: Network) -> Handling:
         """Return what a network states."""
         stated = network.reduction_bandwidth, network.copy_bandwidth, network.own_bandwidth
-        per_byte = (0.0 if bandwidth is None else 1 / bandwidth for bandwidth in stated)
-        return cls(*per_byte, ToItself.of(network))
+        add, copy, own = (0.0 if bandwidth is None else 1 / bandwidth for bandwidth in stated)
+        return cls(add, copy, own, ToItself.of(network))
 
     def priced(self, steps: Iterable[Step]) -> Iterator[Step]:
         """Yield steps in which adding up and copying elapse, or are left out if they cost nothing.
