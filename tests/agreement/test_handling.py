@@ -92,6 +92,23 @@ def test_each_process_copies_what_it_brings(op, copies):
         assert elapsed(asked(f"{op}({N})", p, copy_bandwidth=1.0)) == copies(p), p
 
 
+@pytest.mark.parametrize("op", ["alltoall", "alltoallv"])
+@pytest.mark.parametrize("name", ["pairwise", "scattered", "linear"])
+def test_each_process_copies_its_own_block_of_an_alltoall(op, name):
+    for p in SIZES:
+        query = asked(f"{op}({N})", p, collectives=f"{op} {name}", own_bandwidth=1.0)
+        assert elapsed(query) == [N] * p, p
+
+
+def test_a_scattered_block_over_the_limit_is_a_message_to_oneself():
+    calls = {"overhead": 1.0, "overhead_receive": 2.0, "overhead_per_byte": 0.5}
+    larger = {"sizes": [{"least": 64, "overhead": 8.0}]}
+    for n, seconds in ((16, 0.0), (17, 1.0 + 2.0 + 8.5), (64, 8.0 + 2.0 + 32.0)):
+        line, network = f"alltoall({n})", {"eager_limit": 16, **calls, **larger}
+        assert elapsed(asked(line, 4, collectives="mpich", **network)) == [seconds] * 4, n
+        assert elapsed(asked(line, 4, collectives="alltoall pairwise", **network)) == [0.0] * 4, n
+
+
 def test_what_is_not_stated_is_not_there():
     native = asked("allreduce(8)", 8)
     assert {block.op for block in matched_program(native).unrolled.blocks} == {"sendrecv"}
@@ -112,16 +129,17 @@ SOLVERS = ("emulator.tc", "petri.mean", "perturb.clocked", "spmd.sio", "pamela.b
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_families_take_the_same_and_more_than_without(solver):
-    line = "compute(10**5); allreduce(4096); reduce_scatter(512)"
-    stated = asked(line, 8, reduction_bandwidth=2.0**18, copy_bandwidth=2.0**22)
-    network = attrs.evolve(stated.machine.network, reduction_bandwidth=None, copy_bandwidth=None)
+    line = "compute(10**5); allreduce(4096); reduce_scatter(512); alltoall(2048)"
+    handling = {"reduction_bandwidth": 2.0**18, "copy_bandwidth": 2.0**22, "own_bandwidth": 2.0**21}
+    stated = asked(line, 8, **handling)
+    network = attrs.evolve(stated.machine.network, **dict.fromkeys(handling))
     parts = {**stated.machine.parts, "network": network}
     plain = attrs.evolve(stated, machine=attrs.evolve(stated.machine, parts=parts))
     slow, fast = (
         REGISTRY.predict(query.workload, query.machine, solver, p=8).time
         for query in (stated, plain)
     )
-    handled = 2 * 4096 / 2.0**22 + 3 * (4096 + 2048) / 2.0**18
+    handled = 2 * 4096 / 2.0**22 + 2048 / 2.0**21 + 3 * (4096 + 2048) / 2.0**18
     assert slow - fast == pytest.approx(handled, rel=1e-9)
 
 

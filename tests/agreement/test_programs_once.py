@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from parcast import Registry
 from parcast.program import workload
 
@@ -15,7 +17,8 @@ def program(rank, size, n=12):
 """
 
 
-def test_each_point_of_a_comparison_is_unrolled_once(tmp_path, monkeypatch):
+@pytest.mark.parametrize("algorithms", ["mpich", "ring"])
+def test_each_point_of_a_comparison_is_unrolled_once(algorithms, tmp_path, monkeypatch):
     path = tmp_path / "uneven.py"
     path.write_text(UNEVEN)
     unrolled, unroll = Counter(), workload.unroll
@@ -25,7 +28,8 @@ def test_each_point_of_a_comparison_is_unrolled_once(tmp_path, monkeypatch):
         return unroll(tree, size, parameters)
 
     monkeypatch.setattr(workload, "unroll", counted)
-    rows = Registry().compare(str(path), "ibm-sp2", p=[4, 5, 6, 7]).rows
+    settings = {"network.eager_limit": "4 KiB", "network.collectives": f"allreduce {algorithms}"}
+    rows = Registry().compare(str(path), "ibm-sp2", p=[4, 5, 6, 7], settings=settings).rows
     assert {"emulator.tc", "petri.mean", "spmd.sio"} <= {row.solver for row in rows}
     assert any("waits" in row.details for row in rows)
     assert unrolled == {1: 1, 4: 1, 5: 1, 6: 1, 7: 1}

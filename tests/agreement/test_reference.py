@@ -175,9 +175,18 @@ def longer(made: RandomProgram) -> RandomProgram:
     network = made.machine.network
     slower = {
         name: bandwidth and bandwidth / 8
-        for name in ("reduction_bandwidth", "copy_bandwidth")
+        for name in ("reduction_bandwidth", "copy_bandwidth", "own_bandwidth")
         for bandwidth in (getattr(network, name),)
     }
+    calls = ("overhead", "overhead_receive", "overhead_per_byte")  # of messages to oneself
+    slower |= {name: (value := getattr(network, name)) and 8 * value for name in calls}
+    slower["sizes"] = tuple(
+        attrs.evolve(
+            size,
+            **{name: (value := getattr(size, name)) and 8 * value for name in calls[:2]},
+        )
+        for size in network.sizes
+    )
     parts = {**made.machine.parts, "network": attrs.evolve(network, **slower)}
     return attrs.evolve(made, source=source, machine=attrs.evolve(made.machine, parts=parts))
 

@@ -43,6 +43,9 @@ Solution Validates: avg error less than 1.000000e-13 on all three arrays
 """
 
 
+HEAD = "role,system,application,nodes,message_bytes,metric,median,unit"
+
+
 def write(folder: Path, text: str, name: str = "out.txt") -> Path:
     path = folder / name
     path.write_text(text)
@@ -316,6 +319,77 @@ def test_a_ping_pong_of_the_first_of_many_is_not_taken_as_between_nodes(tmp_path
     assert [note for note in result.notes if "pingpong.out:6" in note and "--within" in note]
     far = estimate(at_level(reading, "network"), "m", {"node": 128}).data["network"]
     near = estimate(at_level(reading, "node"), "m", {"node": 128}).data["network"]
-    assert far["startup"] == near["levels"][0]["startup"]
+    assert far["startup"] == near["startup"]  # of the only node
     path.write_text(f"srun -N 1 -n 128 IMB-MPI1 PingPong\n{IMB_OF_MANY}")
     assert read_file(path).series[0].within == "node"
+
+
+@pytest.mark.parametrize(
+    ("unit", "seconds"), [("us", 4e-6), ("µs", 4e-6), ("ms", 4e-3), ("ns", 4e-9), ("s", 4.0)]
+)
+def test_a_header_states_the_unit(tmp_path: Path, unit: str, seconds: float) -> None:
+    (series,) = read_file(write(tmp_path, OSU.replace("(us)", f"({unit})"))).series
+    assert series.values[2].value == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (OSU.replace("(us)", "(cycles)"), "out.txt:5: the unit is 'cycles'; known are us, ns, ms"),
+        (OSU.replace("8192", "8K  "), "out.txt:8: the size is '8K'; write it in bytes"),
+        (
+            OSU.replace("1.52", "1,52"),
+            "out.txt:7: value is '1,52', and must be a number; write",
+        ),
+        (
+            f"{HEAD}\ninput,,latency,1,8,mpi measure,1.1,weeks\n",
+            "out.txt:2: unit is 'weeks'; use ns, us",
+        ),
+        ("{}", "out.txt: no output that is read stands in its line"),
+    ],
+)
+def test_odd_inputs_are_refused_by_their_line(tmp_path: Path, text: str, reason: str) -> None:
+    with pytest.raises(FileError) as refused:
+        read_file(write(tmp_path, text))
+    assert reason in str(refused.value)
+
+
+def test_a_folder_without_files_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="the folder has no files"):
+        read_all([tmp_path])
+    write(tmp_path, "hello")
+    with pytest.raises(FileError, match=r"no file here is an output that is read: .*out\.txt"):
+        read_all([tmp_path])
+
+
+def test_a_file_that_is_there_twice_is_read_once(tmp_path: Path) -> None:
+    first, second = write(tmp_path, OSU, "a.txt"), write(tmp_path, OSU, "b.txt")
+    reading = read_all([tmp_path])
+    assert len(reading.series) == 1
+    assert reading.notes == (f"{second}: the same bytes as {first}; read once",)
+    assert len(read_all([first, first]).series) == 1
+
+
+def test_a_ping_pong_of_one_size_tells_no_bandwidth(tmp_path: Path) -> None:
+    text = OSU.partition("1      ")[0]
+    result = estimate(read_file(write(tmp_path, text)), "m", {"node": 32})
+    assert not [number for number in result.numbers if number.key.startswith("network")]
+    assert any("a ping-pong of 0 B alone tells no bandwidth" in note for note in result.notes)
+
+
+def test_outputs_of_one_node_make_a_machine_of_one(tmp_path: Path) -> None:
+    pairs = "".join(f"{n} {1.0 + n / 1e4:.2f}\n" for n in (8, 1024, 65536, 1 << 20))
+    rates = "".join(f"{n} {n / (0.4 + n / 1.1e4):.2f}\n" for n in (8, 1024, 65536, 1 << 20))
+    latency = write(tmp_path, f"# OSU MPI Latency Test v7.3\n# Size Latency (us)\n{pairs}", "l.txt")
+    window = write(
+        tmp_path, f"# OSU MPI Bandwidth Test v7.3\n# Size Bandwidth (MB/s)\n{rates}", "w.txt"
+    )
+    reading = at_level(read_all([latency, window]), "node")
+    result = estimate(reading, "m", {"node": 8})
+    numbers = {number.key: number.value for number in result.numbers}
+    assert numbers["nodes.count"] == 1
+    assert numbers["network.bandwidth"]
+    assert numbers["network.overhead_per_byte"]
+    assert "network.port_bandwidth" not in numbers  # which messages within a node do not pass
+    elsewhere = estimate(at_level(reading, "network"), "m", {"node": 8})
+    assert "nodes.count" not in {number.key for number in elsewhere.numbers}

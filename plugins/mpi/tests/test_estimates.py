@@ -15,13 +15,16 @@ from parcast.quantities import parse_quantity
 from parcast_mpi.measuring.estimates import (
     LEAST_LOSS,
     Estimate,
+    another_round,
     eager_limit,
     fixed_time_quantum,
     interruptions,
+    level,
     line,
     of_repeats,
     of_rounds,
     per_byte,
+    pieces,
     split_startup,
     thin,
 )
@@ -200,3 +203,19 @@ def test_interruptions_take_what_the_quanta_lost(shares: list[float], quantum: f
     assert 0 < found.length < found.interval
     assert computed / found.interval == pytest.approx(len(struck))
     assert computed / found.interval * found.length == pytest.approx(total)
+
+
+def test_no_line_goes_through_messages_that_wait_and_others() -> None:
+    sizes = [1 << k for k in range(3, 17)]
+    times = [[1e-6 + n / 1e10 + (2e-7 if n > 4096 else 0.0) for n in sizes]] * 3
+    assert [piece.least for piece in pieces(sizes, times, limit=4096)][1] == 8192
+    assert len(pieces(sizes, times, limit=sizes[-2])) == len(pieces(sizes, times))  # too few wait
+
+
+def test_a_level_is_what_times_hold_beside_their_bytes() -> None:
+    sizes = [8192, 65536, 1 << 20]
+    rows = [[[shift + 2e-6 + n / 1e10 for n in sizes]] for shift in (-1e-7, 0.0, 1e-7)]
+    found = level(sizes, rows, 1e-10)
+    assert found.value == pytest.approx(2e-6)
+    assert found.spread == pytest.approx(another_round([0.0, 1e-7, 2e-7]), rel=1e-6)
+    assert level(sizes, rows, 1e-9).value == 0.0

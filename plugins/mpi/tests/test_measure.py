@@ -40,6 +40,7 @@ def samples(rank: int) -> dict[str, Any]:
         "add": [[n / 4e9 for n in HANDLED_SIZES]],
         "exchange": [exchanged],
         "copy": [[t + n / 8e9 for t, n in zip(exchanged, HANDLED_SIZES, strict=True)]],
+        "keep": [[t + n / 2e10 for t, n in zip(exchanged, HANDLED_SIZES, strict=True)]],
     }
     both["handled"] = [handled] * 3
     if rank:
@@ -81,14 +82,16 @@ def test_a_file_says_what_the_samples_say(registry: Registry, tmp_path: Path) ->
     assert network.overhead_per_byte == pytest.approx(1 / 8e9)
     whole = network.overhead_per_byte + 1 / network.bandwidth
     assert whole == pytest.approx(1 / 2e9)  # what a byte costs in the ping-pong
-    (entry,) = network.sizes
-    assert (entry.least, entry.startup) == (0, pytest.approx(2.5e-6))
-    assert entry.bandwidth == pytest.approx(network.bandwidth)
+    assert [entry.least for entry in network.sizes] == [0, 131072]  # over the limit
+    for entry in network.sizes:
+        assert entry.startup == pytest.approx(2.5e-6)
+        assert entry.bandwidth == pytest.approx(network.bandwidth)
     assert (network.overhead, network.overhead_receive) == (1e-6, 1.5e-6)
     assert network.eager_limit == 65536
     assert network.collectives == "mpich"
     assert network.reduction_bandwidth == pytest.approx(4e9)
     assert network.copy_bandwidth == pytest.approx(8e9)
+    assert network.own_bandwidth == pytest.approx(2e10)
     alone = 2**20 / (5e-6 + 2**20 / 2e9)
     assert network.contention_level == pytest.approx(alone / 3e9, abs=1e-4)
     assert machine.storage.bandwidth == pytest.approx(2e8)
@@ -203,6 +206,25 @@ def test_the_times_of_a_machine_by_size_are_those_of_its_ping_pong(registry: Reg
         entry = next(entry for entry in reversed(network.sizes) if n >= entry.least)
         own = network.overhead + network.overhead_receive + n * network.overhead_per_byte
         assert own + entry.startup + n / entry.bandwidth == pytest.approx(time, rel=1e-3)
+
+
+@pytest.mark.parametrize(("waiting", "receive"), [(4e-6, 1.5e-6), (8e-6, 1e-6), (12e-6, 0.0)])
+def test_messages_that_wait_cost_what_they_do_in_a_window(
+    registry: Registry, waiting: float, receive: float
+) -> None:
+    first, second = samples(0), samples(1)
+    first["messages"] = ping_pong([(5e-6 if n <= 65536 else 9e-6) + n / 2e9 for n in SIZES])
+    first["windows"] = [
+        [[(1e-6 if n <= 65536 else waiting) + n / 8e9 for n in WINDOW_SIZES]]
+    ] * 3  # fmt: skip
+    numbers = {v.key: v.value for v in values([first, second], None) if v.part == "network"}
+    short, long = registry.machine({"name": "m", "network": numbers}).network.sizes
+    assert (short.overhead, short.overhead_receive) == (None, None)
+    assert long.least == 131072
+    assert long.overhead == pytest.approx(waiting, rel=1e-3)
+    assert long.overhead_receive == pytest.approx(receive, rel=1e-3)  # no more than is left
+    left = max(0.0, 9e-6 - waiting - receive)
+    assert long.startup == pytest.approx(left, rel=1e-3, abs=1e-9)
 
 
 def test_benchmarks_of_this_host_are_a_table(mpi: library.Library) -> None:

@@ -5,6 +5,7 @@ Workloads that are programs are texts, which are read here and understood by `pa
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import tomllib
@@ -49,7 +50,7 @@ def read_text(path: Path) -> str:
     except FileNotFoundError:
         raise FileError(f"{path} does not exist") from None
     except UnicodeDecodeError:
-        raise FileError(f"{path} is not a text file") from None
+        raise FileError(f"{path} is not a text file{_encoded(path)}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", error)
         raise FileError(f"{path} cannot be read: {reason}") from None
@@ -58,6 +59,15 @@ def read_text(path: Path) -> str:
     if not text.strip():
         raise FileError(f"{path} is empty")
     return text
+
+
+def _encoded(path: Path) -> str:
+    """Return what to do about a text in another encoding, as Windows writes it; else nothing."""
+    with path.open("rb") as file:
+        mark = file.read(2)
+    if mark not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return ""
+    return " in UTF-8, but in UTF-16; write it anew with: iconv -f UTF-16 -t UTF-8"
 
 
 def file_to_write(text: object) -> Path:

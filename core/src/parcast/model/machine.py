@@ -141,6 +141,9 @@ class Network:
     #: bytes a second of what a process copies in a collective to where it sends it from; at no
     #: cost where not stated
     copy_bandwidth: Bandwidth | None = None
+    #: bytes a second of the block that a process has for itself in an ``alltoall``; at no cost
+    #: where not stated
+    own_bandwidth: Bandwidth | None = None
     #: whether it is a cloud's, which jobs of others share unseen, or a cluster's own; unknown where
     #: not stated. Only forecasts from measured times ask: on clouds times rise oftener.
     cloud: bool | None = None

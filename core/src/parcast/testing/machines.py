@@ -119,6 +119,7 @@ def _with_handling(machine: Machine, seed: int, numbers: Numbers) -> Machine:
         machine.network,
         reduction_bandwidth=random.choice(bandwidths),
         copy_bandwidth=random.choice(bandwidths),
+        own_bandwidth=random.choice(bandwidths),
     )
     return attrs.evolve(machine, parts={**machine.parts, "network": network})
 

@@ -13,6 +13,7 @@ import numpy as np
 from parcast.errors import UncertaintyError
 from parcast_machines_from.estimating.curves import spread_of
 from parcast_machines_from.records import Reading, Series, Value
+from parcast_machines_from.simultaneous import LEVEL, Deviation, critical
 
 if TYPE_CHECKING:
     from parcast import Machine, Registry, Row
@@ -82,6 +83,10 @@ class Compared:
     low: float | None
     high: float | None
     where: str
+    all_low: float | None = None  #: of the interval that holds together with those of all others
+    all_high: float | None = None
+    spread: float = 0.0  #: of the median of its repeats, relative to it
+    rounds: tuple[float, ...] = ()
 
     @property
     def error(self) -> float:
@@ -94,6 +99,32 @@ class Compared:
         if self.low is None or self.high is None:
             return None
         return self.low <= self.measured <= self.high
+
+    @property
+    def inside_with_all(self) -> bool | None:
+        """Whether what was measured is in the interval that holds together with all others."""
+        if self.all_low is None or self.all_high is None:
+            return None
+        return self.all_low <= self.measured <= self.all_high
+
+    @property
+    def deviation(self) -> Deviation:
+        """What it may be off by, as far as its repeats tell it."""
+        assert self.low
+        assert self.high
+        half = math.log(self.high / self.low) / 2
+        share = (_Z * self.spread / half) ** 2 if half else 0.0
+        return Deviation(share, self.rounds, self.where.rpartition(":")[0])
+
+    def with_all(self, deviations: float) -> Compared:
+        """Return it with an interval of so many standard deviations to either side as well."""
+        if not self.low or not self.high:
+            return self
+        low, high = (
+            self.predicted * (end / self.predicted) ** (deviations / _Z)
+            for end in (self.low, self.high)
+        )
+        return attrs.evolve(self, all_low=low, all_high=high)
 
     @property
     def is_message(self) -> bool:
@@ -149,7 +180,7 @@ def check_machine(
             for value, row in zip(series.values, rows, strict=False)
             if (item := _compared(series, value, row)) is not None
         ]
-    return Checked(machine.name, _with_record(compared), tuple(dict.fromkeys(notes)))
+    return Checked(machine.name, _at_once(_with_record(compared)), tuple(dict.fromkeys(notes)))
 
 
 def _without_empty_sums(series: Series) -> Series:
@@ -177,6 +208,15 @@ def _with_record(compared: Sequence[Compared]) -> tuple[Compared, ...]:
         if len(others := [value for key, value in middles.items() if key != name]) >= _FEWEST
     }
     return tuple(item.widened(spreads.get(item.benchmark, 0.0)) for item in compared)
+
+
+def _at_once(compared: Sequence[Compared]) -> tuple[Compared, ...]:
+    """Return all with intervals that hold together."""
+    uncertain = [item for item in compared if item.low and item.high]
+    if not uncertain:
+        return tuple(compared)
+    deviations = critical([item.deviation for item in uncertain])
+    return tuple(item.with_all(deviations) for item in compared)
 
 
 def _unfit(series: Series, machine: Machine, limit: int) -> str:
@@ -280,8 +320,9 @@ def _compared(series: Series, value: Value, row: Row) -> Compared | None:
     item = Compared(
         series.benchmark, series.quantity, row.p, series.nodes, series.within, value.size,
         value.value, predicted, low, high, where,
+        spread=_OF_MEDIAN * spread_of(value) / math.sqrt(value.repeats), rounds=value.rounds,
     )  # fmt: skip
-    return item.widened(_OF_MEDIAN * spread_of(value) / math.sqrt(value.repeats))
+    return item.widened(item.spread)
 
 
 def _is_mean(series: Series) -> bool:
@@ -311,19 +352,28 @@ def table(checked: Checked) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of what was measured and predicted."""
     from parcast_machines_from.estimating.numbers import quantity, size_text
 
-    head = ["benchmark", "p", "size", "measured", "predicted", "error", "95 % interval", "source"]
+    head = ["benchmark", "p", "size", "measured", "predicted", "error", "95 % interval"]
+    head += [f"all at once, {LEVEL:.0%}".replace("%", " %"), "source"]
     rows = []
     for item in checked.compared:
         unit = item.quantity
-        interval = ""
-        if item.low is not None and item.high is not None:
-            interval = f"{quantity(item.low, unit)} .. {quantity(item.high, unit)}"
-            interval += "" if item.inside else " (outside)"
+
+        def interval(low: float | None, high: float | None, inside: bool | None) -> str:
+            if low is None or high is None:
+                return ""
+            ends = f"{quantity(low, unit)} .. {quantity(high, unit)}"  # noqa: B023  # used at once
+            return ends if inside else f"{ends} (outside)"
+
         rows.append([
             f"{item.benchmark} {item.within}".strip(), str(item.processes), size_text(item.size),
             quantity(item.measured, unit), quantity(item.predicted, unit),
-            f"{100 * item.error:+z.1f} %", interval, item.where,
+            f"{100 * item.error:+z.1f} %", interval(item.low, item.high, item.inside),
+            interval(item.all_low, item.all_high, item.inside_with_all), item.where,
         ])  # fmt: skip
+    if not any(item.all_low for item in checked.compared):
+        head.pop(-2)
+        for row in rows:
+            row.pop(-2)
     return head, rows
 
 
@@ -360,9 +410,30 @@ def summaries(checked: Checked) -> Iterator[str]:
         )
         inside = [item.inside for item in items if item.inside is not None]
         yield f"{text}; {sum(inside)} of {len(inside)} inside their interval" if inside else text
-    every = [item.inside for item in checked.compared if item.inside is not None]
-    if every:
-        yield (
-            f"all: {sum(every)} of {len(every)} inside their 95 % interval; up to "
-            f"{outside_by_chance(len(every))} outside are chance"
-        )
+    yield from _verdict(checked)
+
+
+def _verdict(checked: Checked) -> Iterator[str]:
+    """Yield how many single intervals hold, and whether those that hold together do."""
+    from parcast_machines_from.estimating.numbers import size_text
+
+    uncertain = [item for item in checked.compared if item.inside is not None]
+    if not uncertain:
+        return
+    count = len(uncertain)
+    yield (
+        f"one by one: {sum(bool(item.inside) for item in uncertain)} of {count} are inside their "
+        f"95 % interval; by chance {0.05 * count:.0f} would be outside, and up to "
+        f"{outside_by_chance(count)} are no sign of an error"
+    )
+    together = [item for item in uncertain if item.all_low and item.all_high]
+    outside = [item for item in together if not item.inside_with_all]
+    names = ", ".join(
+        f"{f'{item.benchmark} {item.within}'.strip()} {size_text(item.size)}" for item in outside
+    )
+    intervals = f"the wider intervals that hold for all at once in {LEVEL:.0%} of such checks"
+    intervals = intervals.replace("%", " %")
+    if outside:
+        yield f"all at once: {names} {'are' if len(outside) > 1 else 'is'} outside {intervals}"
+    elif together:
+        yield f"all at once: all {len(together)} are inside {intervals}"

@@ -72,7 +72,10 @@ def grown(
             continue
         groups.setdefault((series.benchmark, series.memory), []).append(series)
     if not groups:
-        raise ParcastError("no output of messages says on how many nodes it ran")
+        raise ParcastError(
+            "no output of messages says on how many nodes it ran; keep the line of its launch, "
+            "such as mpirun -N 32 -np 64, above it, or give a table with a column nodes"
+        )
     values: list[Grown] = []
     counts = Counts(registry)
     for (benchmark, memory), items in groups.items():

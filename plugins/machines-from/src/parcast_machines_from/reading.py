@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 
@@ -26,6 +27,10 @@ KNOWN = (
 )
 
 
+#: So many files of a folder without any output are named.
+_TOLD = 3
+
+
 def read_file(path: Path) -> Reading:
     """Return what a file says.
 
@@ -43,7 +48,8 @@ def read_file(path: Path) -> Reading:
         reading += read(lines)
     if not reading:
         reason = f"; {reading.notes[0]}" if reading.notes else f"; read are {KNOWN}"
-        raise FileError(f"{path}: no output that is read stands in its {lines.last} lines{reason}")
+        extent = "line" if lines.last == 1 else f"{lines.last} lines"
+        raise FileError(f"{path}: no output that is read stands in its {extent}{reason}")
     return reading
 
 
@@ -55,19 +61,47 @@ def read_all(paths: Iterable[Path]) -> Reading:
     FileError
         If a file that is named is nothing that is read, or nothing is read at all.
     """
-    reading = Reading()
+    reading, seen = Reading(), dict[bytes, Path]()
+    for path, is_named in _files(paths):
+        digest = _digest(path)
+        if digest in seen:
+            reading += Reading(notes=(f"{path}: the same bytes as {seen[digest]}; read once",))
+            continue
+        seen[digest] = path
+        try:
+            reading += read_file(path)
+        except FileError as error:
+            if is_named:
+                raise
+            reading += Reading(notes=(f"left out: {error}",))
+    if not reading:
+        reasons = "; ".join(note.removeprefix("left out: ") for note in reading.notes[:_TOLD])
+        more = f"; {len(reading.notes) - _TOLD} more" if len(reading.notes) > _TOLD else ""
+        raise FileError(f"no file here is an output that is read: {reasons}{more}")
+    return reading
+
+
+def _files(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
+    """Yield all files, and whether each is named, or else inside a folder.
+
+    Raises
+    ------
+    FileError
+        If a folder has none.
+    """
     for path in paths:
         if not path.is_dir():
-            reading += read_file(path)
+            yield path, True
             continue
-        for inner in sorted(item for item in path.rglob("*") if item.is_file()):
-            try:
-                reading += read_file(inner)
-            except FileError as error:
-                reading += Reading(notes=(f"left out: {error}",))
-    if not reading:
-        raise FileError("no file has an output that is read; read are " + KNOWN)
-    return reading
+        inside = sorted(item for item in path.rglob("*") if item.is_file())
+        if not inside:
+            raise FileError(f"{path}: the folder has no files; put outputs of benchmarks there")
+        yield from ((item, False) for item in inside)
+
+
+def _digest(path: Path) -> bytes:
+    """Return what tells a file's bytes from others; of what is no file, its name."""
+    return sha256(path.read_bytes()).digest() if path.is_file() else str(path).encode()
 
 
 def at_level(reading: Reading, level: str) -> Reading:

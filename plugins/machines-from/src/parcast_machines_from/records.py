@@ -32,6 +32,7 @@ class Value:
     low: float | None = None  #: the least of its repeats
     high: float | None = None  #: the largest of them
     repeats: int = 1  #: runs, not the repetitions that a benchmark averages
+    rounds: tuple[float, ...] = ()  #: its repeats, each in a round over all benchmarks of a file
     moved: float = 0.0  #: bytes that a matrix product of so many operations has to move
 
 
@@ -127,6 +128,9 @@ def read_lines(path: Path) -> Lines:
     return Lines(str(path), tuple(text.splitlines()), text.endswith(("\n", "\r")))
 
 
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+
+
 def number(lines: Lines, line: int, text: str, name: str, *, least: float = 0.0) -> float:
     """Return a finite number of an output, not below ``least``.
 
@@ -138,7 +142,9 @@ def number(lines: Lines, line: int, text: str, name: str, *, least: float = 0.0)
     try:
         value = float(text)
     except ValueError:
-        raise lines.wrong(line, f"{name} is {text!r}, and must be a number") from None
+        comma = _DECIMAL_COMMA.fullmatch(text.strip())
+        fix = f"; write {text.strip().replace(',', '.')}, with a decimal point" if comma else ""
+        raise lines.wrong(line, f"{name} is {text!r}, and must be a number{fix}") from None
     if not least <= value < float("inf"):
         raise lines.wrong(line, f"{name} is {text}, and must be a finite number from {least:g} on")
     return value

@@ -87,6 +87,9 @@ class Recorded:
     message_costs: Any = attrs.field(
         default=None, repr=False
     )  #: see `Deltas.message_costs`; None: L and G of all
+    call_costs: Any = attrs.field(
+        default=None, repr=False
+    )  #: see `Table.calls`; None: those above of all
 
 
 @attrs.frozen(kw_only=True)

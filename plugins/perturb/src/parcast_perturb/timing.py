@@ -13,6 +13,7 @@ from parcast.errors import UnsupportedError
 from parcast.model import WHOLE_NETWORK, Costs, Machine
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
+from parcast_perturb.propagation.state import CALL_ADDS, RECEIPT_ADDS
 from parcast_traces.gaps import first_events
 from parcast_traces.trace.columns import BYTES, END, NONE, OUT, START, Floats, Ints, Trace
 
@@ -60,7 +61,7 @@ def time_on_machine(trace: Trace, machine: Machine) -> tuple[Trace, Recorded]:
     timed = attrs.evolve(
         untimed, events=attrs.evolve(untimed.events, times=times), where=trace.where
     )
-    return timed, _recording_machine(timed, work_query)
+    return timed, _recording_machine(timed, work_query, content.added)
 
 
 def _check_alone(query: Query, content: Traced) -> None:
@@ -85,26 +86,24 @@ def _check_alone(query: Query, content: Traced) -> None:
         )
 
 
-def _recording_machine(timed: Trace, query: Query) -> Recorded:
+def _recording_machine(timed: Trace, query: Query, added: Floats) -> Recorded:
     """Return what the query's machine says of a run, in seconds.
 
-    Raises
-    ------
-    UnsupportedError
-        If calls cost otherwise from a size on.
+    Parameters
+    ----------
+    timed, query
+        The run, and where it ran.
+    added
+        What the machine adds to each event's call, message and receipt.
     """
     from parcast_perturb.from_program import early_limit
 
     sends = np.flatnonzero(timed.events.whole[:, OUT] != NONE)
     costs = Costs.of(query, {"messages"} if len(sends) else (), WHOLE_NETWORK)
-    if any(
+    differing = any(
         (size.overhead, size.overhead_receive) != (costs.overhead, costs.overhead_receive)
         for size in costs.sizes
-    ):
-        raise UnsupportedError(
-            f"machine {query.machine.name!r} states another overhead in network.sizes, and a run "
-            "that is changed has one for all messages; leave it out there, or ask 'parcast compare'"
-        )
+    )
     return Recorded(
         overhead=costs.overhead,
         overhead_per_byte=costs.overhead_per_byte,
@@ -114,6 +113,7 @@ def _recording_machine(timed: Trace, query: Query) -> Recorded:
         eager_max=costs.eager_limit,
         early_max=early_limit(costs),
         message_costs=_message_costs(timed, sends, costs),
+        call_costs=added[:, [CALL_ADDS, RECEIPT_ADDS]] if differing else None,
     )
 
 

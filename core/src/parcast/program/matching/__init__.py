@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from parcast.program.matching.buffering import aggregator_of
     from parcast.program.matching.channels import NOTHING, TIMING
     from parcast.program.matching.collectives import algorithms, groups, is_signal
-    from parcast.program.matching.collectives.handling import COPIED, Handling
+    from parcast.program.matching.collectives.handling import COPIED, OWN_BLOCK, Handling
     from parcast.program.matching.collectives.libraries import LIBRARIES
     from parcast.program.matching.columns import CODE, NONE, OPS, Columns, operation_columns
     from parcast.program.matching.expansion import (
@@ -37,6 +37,7 @@ __all__ = [
     "NONE",
     "NOTHING",
     "OPS",
+    "OWN_BLOCK",
     "PREPARATION",
     "TIMING",
     "Columns",

@@ -11,11 +11,13 @@ import attrs
 
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.model.answers import Answers
+from parcast.model.machine import Network
 from parcast.model.placement import place
 from parcast.model.query import Query
 from parcast.program.matching.blockwise import ends_in_block_order
 from parcast.program.matching.channels import Matching, match
 from parcast.program.matching.collectives import UNNAMED, Algorithms, placed
+from parcast.program.matching.collectives.handling import ToItself
 from parcast.program.matching.columns import Columns, operation_columns
 from parcast.program.matching.deadlock import check_ends, runs_in_block_order
 from parcast.program.matching.expansion import Collective, expand, find_collectives
@@ -81,8 +83,7 @@ def matched_program(query: Query, *, pools: bool = False, timed: bool = True) ->
     """
     program, network = query.workload.content, query.machine.network
     values = tuple(item for item in query.values.items() if item[0] != "d")
-    handling = network.reduction_bandwidth, network.copy_bandwidth
-    stated = (network.collectives, query.machine.storage.aggregators, *handling)
+    stated = (network.collectives, query.machine.storage.aggregators, *_handling(network))
     chosen = UNNAMED if all(key is None for key in stated) else placed(query)
     places = tuple(
         sha256(instances.tobytes()).hexdigest()
@@ -103,6 +104,19 @@ def matched_program(query: Query, *, pools: bool = False, timed: bool = True) ->
             "free, which this solver does not model; use another family or assign them in order"
         )
     return prepared
+
+
+def _handling(network: Network) -> tuple[object, ...]:
+    """Return what a network says of bytes that processes handle themselves, None for each if not.
+
+    What a message to oneself takes counts where an algorithm sends one.
+    """
+    stated = network.reduction_bandwidth, network.copy_bandwidth, network.own_bandwidth
+    text = network.collectives or ""
+    if "mpich" not in text and "scattered" not in text:
+        return stated
+    # numbers, since equal objects would be other sources
+    return (*stated, attrs.astuple(ToItself.of(network)))
 
 
 def conversion_cost(query: Query, seconds: float) -> float:

@@ -135,7 +135,7 @@ def _contradiction(first: Series, second: Series) -> tuple[float, str]:
             text = (
                 f"{first.benchmark}{of}: {_place(first, value)} and "
                 f"{_place(second, opposite)} differ by {100 * (math.exp(ratio) - 1):.0f} %, "
-                "more than their repeats do"
+                "more than their repeats do; outputs of two machines belong into two calls"
             )
     return worst, text
 

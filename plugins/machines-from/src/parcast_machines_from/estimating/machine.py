@@ -98,7 +98,8 @@ def estimate(
         sizes.setdefault("node", int(facts["nodes.cores"].value))
     sizes.update(levels)
     node, missing = node_numbers(reading, sizes)
-    network = network_part(reading.series, sizes)
+    elsewhere = facts.keys() & {"nodes.count", f"{MEASURED}network.startup"}
+    network = network_part(reading.series, sizes, alone=others is None and not elsewhere)
     accelerator, lacking = accelerator_numbers(reading, others.accelerator if others else None)
     numbers = (*node, *network.numbers, *accelerator)
     notes = (

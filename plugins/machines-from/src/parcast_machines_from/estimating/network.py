@@ -19,6 +19,12 @@ _JUMP, _LEAST_JUMP = 0.15, 0.5e-6
 #: Several pairs have more than one where it is by this factor.
 _MORE = 1.05
 
+#: The level of processes that share a node.
+_NODE = "node"
+
+#: Of a long message's time for each byte, at most this part is the sender's own.
+_MOST_COPYING = 0.95
+
 _EAGER = (1024.0, float(1 << 20))  #: where eager limits are
 
 
@@ -31,7 +37,9 @@ class NetworkPart:
     notes: tuple[str, ...]
 
 
-def network_part(series: Sequence[Series], sizes: Mapping[str, int]) -> NetworkPart:
+def network_part(
+    series: Sequence[Series], sizes: Mapping[str, int], *, alone: bool = False
+) -> NetworkPart:
     """Return what outputs say of the network.
 
     Parameters
@@ -40,14 +48,26 @@ def network_part(series: Sequence[Series], sizes: Mapping[str, int]) -> NetworkP
         All that was read.
     sizes
         Processes of each level that is named, such as ``node``.
+    alone
+        Whether messages within a node are all that there is, where no other was measured.
     """
     far = [item for item in only_of(series, "latency") if not item.within]
     windows = [item for item in only_of(series, "bandwidth") if not item.within]
     notes = [*_unplaced(series)]
     pingpong, rates = curve_of(far), curve_of(windows)
+    if pingpong is not None and len(pingpong.points) == 1:
+        size = size_text(pingpong.points[0].size)
+        notes.append(f"{pingpong.source}: a ping-pong of {size} alone tells no bandwidth; left out")
+        pingpong = None
     numbers: list[Stated] = []
     missing: list[str] = []
     pair = None
+    near = curve_of([item for item in only_of(series, "latency") if item.within == _NODE])
+    if pingpong is None and near is not None and alone and _NODE in sizes:
+        rates = curve_of([item for item in only_of(series, "bandwidth") if item.within == _NODE])
+        numbers += _within_one_node(near, rates, series)
+        missing.append("network between nodes: a ping-pong between two nodes (osu_latency)")
+        return NetworkPart(tuple(numbers), tuple(missing), tuple(notes))
     if pingpong is None:
         missing.append("network.startup and bandwidth: a ping-pong between two nodes (osu_latency)")
     else:
@@ -61,6 +81,37 @@ def network_part(series: Sequence[Series], sizes: Mapping[str, int]) -> NetworkP
     notes += _more_of_many(series, pair)
     numbers += _levels(series, sizes, pair, missing)
     return NetworkPart(tuple(numbers), tuple(missing), tuple(notes))
+
+
+def _within_one_node(
+    pingpong: Curve, rates: Curve | None, series: Sequence[Series]
+) -> Iterator[Stated]:
+    """Yield what messages cost on a machine of one node.
+
+    Its processes copy messages themselves, so that a window of them takes its sender's time.
+    """
+    window = next(
+        (item.window for item in only_of(series, "bandwidth") if item.within == _NODE), None
+    )
+    pair = estimate_pair(pingpong, rates, window or 64)
+    copying = 0.0
+    if pair.port_bandwidth is not None and rates is not None:
+        fastest = max(piece.bandwidth * piece.efficiency for piece in pair.pieces)
+        copying = min(1 / pair.port_bandwidth, _MOST_COPYING / fastest)
+    alike = tuple(
+        attrs.evolve(
+            piece,
+            bandwidth=1 / (1 / (piece.bandwidth * piece.efficiency) - copying),
+            efficiency=1.0,
+            overhead=pair.pieces[0].overhead,
+        )
+        for piece in pair.pieces
+    )
+    yield Stated("nodes.count", 1, "assumed: no ping-pong is between two nodes")
+    yield from _pair_numbers(attrs.evolve(pair, pieces=alike, port_bandwidth=None), None)
+    if copying and rates is not None:
+        text = f"{copying * 1e9:.4g} ns/B"
+        yield Stated("network.overhead_per_byte", text, f"measured: the largest of {rates.source}")
 
 
 def _unplaced(series: Sequence[Series]) -> Iterator[str]:

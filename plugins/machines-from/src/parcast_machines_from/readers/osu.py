@@ -11,8 +11,17 @@ from parcast_machines_from.records import Lines, Quantity, Reading, Series, Valu
 
 _TITLE = re.compile(r"^\s*# OSU (?P<what>.+?) Test(?: v?(?P<version>[\d.]+\S*))?\s*$")
 _ROW = re.compile(r"^\s*(\d+)((?:\s+[-\w.,]+)+)\s*$")
+_SHORT_SIZE = re.compile(r"(?i)^\s*(\d+\s?[kmg](?:i?b)?)\s+[\d.]+\s*$")
 _MEMORY = re.compile(r"(?i)Send Buffer on (HOST|DEVICE).*Receive Buffer on (HOST|DEVICE)")
 _WINDOW = re.compile(r"pairs:\s*(\d+)\s*\]\s*\[\s*window size:\s*(\d+)", re.IGNORECASE)
+
+_UNIT = re.compile(r"(?:Latency|Bandwidth|BW|MB/s)\s*\((?P<unit>[^)]*)\)", re.IGNORECASE)
+
+#: Units that a header may state; OSU's own are us and MB/s.
+_SCALES: dict[Quantity, dict[str, float]] = {
+    "s": {"us": 1e-6, "ns": 1e-9, "ms": 1e-3, "s": 1.0},
+    "B/s": {"mb/s": 1e6, "b/s": 1.0, "kb/s": 1e3, "gb/s": 1e9},
+}
 
 #: What a title says, without ``MPI`` and ``-CUDA``, and what it is called here.
 _BENCHMARKS: dict[str, tuple[str, Quantity, float]] = {
@@ -66,6 +75,7 @@ def _read_section(lines: Lines, section: _Section) -> Reading:
         return Reading(notes=(f"{where}: OSU's {what!r} says nothing of a machine; left out",))
     benchmark, quantity, scale = _BENCHMARKS[name]
     version = section.title["version"]
+    scale = _stated_scale(lines, section, quantity) or scale
     values, notes = _values(lines, section, benchmark, scale)
     if not values:
         note = f"{where}: OSU's {what!r} has no rows; left out"
@@ -91,6 +101,28 @@ def _read_section(lines: Lines, section: _Section) -> Reading:
     return Reading((series,), notes=notes)
 
 
+def _stated_scale(lines: Lines, section: _Section, quantity: Quantity) -> float | None:
+    """Return what the unit of the header is in base units; None where it states none.
+
+    Raises
+    ------
+    FileError
+        If it is no unit of such values.
+    """
+    for line in range(section.line + 1, section.stop):
+        text = lines.lines[line - 1]
+        if not text.lstrip().lower().startswith(_HEADERS):
+            continue
+        stated = _UNIT.search(text)
+        if stated is None:
+            return None
+        known = _SCALES[quantity]
+        if (unit := stated["unit"].strip().lower().replace("µ", "u")) not in known:
+            raise lines.wrong(line, f"the unit is {stated['unit']!r}; known are {', '.join(known)}")
+        return known[unit]
+    return None
+
+
 def _values(
     lines: Lines, section: _Section, benchmark: str, scale: float
 ) -> tuple[tuple[Value, ...], tuple[str, ...]]:
@@ -110,6 +142,8 @@ def _values(
                 )
             continue
         if not row:
+            if started and (short := _SHORT_SIZE.match(text)):
+                raise lines.wrong(line, f"the size is {short[1]!r}; write it in bytes, as OSU does")
             if started and re.match(r"^\s*\d+\s*$", text):
                 notes.append(
                     f"{lines.path}:{line}: the row of {text.strip()} bytes has no value; left out"

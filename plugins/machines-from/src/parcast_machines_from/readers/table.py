@@ -18,7 +18,9 @@ _BENCHMARKS: dict[str, tuple[str, Quantity]] = {
     "stream_triad_per_gpu": ("triad", "B/s"),
 }
 _SCALES: dict[str, tuple[Quantity, float]] = {
+    "ns": ("s", 1e-9),
     "us": ("s", 1e-6),
+    "ms": ("s", 1e-3),
     "s": ("s", 1.0),
     "B/s": ("B/s", 1.0),
     "MB/s": ("B/s", 1e6),
@@ -68,8 +70,8 @@ def _benchmark(row: Mapping[str, str]) -> tuple[str, Quantity, str] | None:
     for ending, kind in _MEMORY.items():
         if name.lower().endswith(ending):
             name, memory = name[: -len(ending)], kind
-    if row["metric"] == _OWN_METRIC and name in _OWN and row["unit"] in _SCALES:
-        return name, _SCALES[row["unit"]][0], "host"
+    if row["metric"] == _OWN_METRIC and name in _OWN:  # who reads the value refuses its unit
+        return name, _SCALES.get(row["unit"], _SCALES["s"])[0], "host"
     if name not in _BENCHMARKS:
         return None
     return (*_BENCHMARKS[name], memory or ("device" if name.endswith("per_gpu") else "host"))
@@ -83,7 +85,10 @@ def _value(lines: Lines, line: int, row: Mapping[str, str]) -> Value:
     median, low, high = (number(lines, line, text, name) * scale for name, text in texts.items())
     size = number(lines, line, row["message_bytes"] or "0", "message_bytes")
     repeats = int(number(lines, line, row.get("n") or "1", "n", least=1))
-    return Value(size, median, line, low, high, repeats)
+    rounds = tuple(
+        number(lines, line, text, "rounds") * scale for text in (row.get("rounds") or "").split()
+    )
+    return Value(size, median, line, low, high, repeats, rounds)
 
 
 def _series(

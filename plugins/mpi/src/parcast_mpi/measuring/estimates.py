@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -16,6 +16,9 @@ Floats = NDArray[np.float64]
 
 #: Half of a normal 95 % interval, in standard deviations.
 _Z = 1.96
+
+#: Sizes that a protocol of messages is known by.
+FEWEST_SIZES = 3
 
 
 @attrs.frozen
@@ -155,10 +158,13 @@ class Piece:
     worst: float  #: the largest relative error at a size
 
 
-def pieces(sizes: Sequence[int], times: Any, least: float = 0.0) -> tuple[Piece, ...]:
+def pieces(
+    sizes: Sequence[int], times: Any, least: float = 0.0, limit: int | None = None
+) -> tuple[Piece, ...]:
     """Return the lines that times by size are made of, with the change points between them.
 
-    Their numbers are as uncertain as rounds make them, and as times are off the lines.
+    Their numbers are as uncertain as rounds make them, and as times are off the lines. Messages
+    over the eager limit go by another protocol, so that no line is through both kinds.
 
     Parameters
     ----------
@@ -168,6 +174,8 @@ def pieces(sizes: Sequence[int], times: Any, least: float = 0.0) -> tuple[Piece,
         Seconds, of each round a row, or one for each repeat, and a column for each size.
     least
         The least time for each byte.
+    limit
+        The eager limit, if there is one.
     """
     n, (medians, by_round) = np.asarray(sizes, float), _medians(times)
     spreads = by_round.std(axis=0) / medians
@@ -177,7 +185,8 @@ def pieces(sizes: Sequence[int], times: Any, least: float = 0.0) -> tuple[Piece,
         return line.startup, line.per_byte, line.squares
 
     lines = []
-    for start, stop in cut(len(n), memoized(lambda start, stop: fit(start, stop)[2])):
+    squares = memoized(lambda start, stop: fit(start, stop)[2])
+    for start, stop in _cut_at(_first_over(sizes, limit), len(n), squares):
         startup, per_byte, _ = fit(start, stop)
         startups, slopes, _ = zip(*(fit(start, stop, row) for row in by_round), strict=True)
         errors = np.abs((startup + per_byte * n[start:stop]) / medians[start:stop] - 1)
@@ -189,6 +198,45 @@ def pieces(sizes: Sequence[int], times: Any, least: float = 0.0) -> tuple[Piece,
         from_size = int(sizes[start]) if start else 0
         lines.append(Piece(from_size, estimates[0], estimates[1], float(errors.max())))
     return tuple(lines)
+
+
+def _first_over(sizes: Sequence[int], limit: int | None) -> int:
+    """Return the place of the first size over a limit; 0 where too few are on a side of it."""
+    below = 0 if limit is None else sum(size <= limit for size in sizes)
+    return below if min(below, len(sizes) - below) >= FEWEST_SIZES else 0
+
+
+def _cut_at(
+    place: int, count: int, squares: Callable[[int, int], float]
+) -> Iterator[tuple[int, int]]:
+    """Yield the ranges that sizes are cut into, one of them from ``place`` on."""
+    if place:
+        yield from cut(place, squares)
+    for start, stop in cut(count - place, lambda start, stop: squares(place + start, place + stop)):
+        yield place + start, place + stop
+
+
+def level(sizes: Sequence[int], times: Any, per_byte: float) -> Estimate:
+    """Return what times hold beside so many seconds for each byte, by least relative squares.
+
+    It is as uncertain as rounds make it, and as sizes differ.
+
+    Parameters
+    ----------
+    sizes
+        Bytes.
+    times
+        Seconds, of each round rows for repeats and a column for each size.
+    per_byte
+        Seconds.
+    """
+    medians, by_round = _medians(times)
+    beside = by_round - per_byte * np.asarray(sizes, float)
+    weights = medians**-2 / (medians**-2).sum()
+    rounds = beside @ weights
+    value = max(0.0, float((medians - per_byte * np.asarray(sizes, float)) @ weights))
+    off = (np.median(beside, axis=0) - value) * weights
+    return Estimate(value, float(np.hypot(another_round(rounds), np.sqrt(off @ off))))
 
 
 def one_piece(whole: Line) -> Piece:

@@ -10,6 +10,7 @@ import numpy as np
 
 from parcast.files import table_text
 from parcast_mpi.measuring.estimates import (
+    FEWEST_SIZES,
     LEAST_LOSS,
     Estimate,
     Floats,
@@ -19,6 +20,7 @@ from parcast_mpi.measuring.estimates import (
     eager_limit,
     fixed_time_quantum,
     interruptions,
+    level,
     line,
     of_repeats,
     of_rounds,
@@ -137,8 +139,9 @@ def _rates(answers: Answers, stage: str) -> tuple[Estimate, Estimate]:
 def _network(answers: Answers, vendor: str, *, by_size: bool) -> Iterator[Value]:
     first, second = answers[:2]
     halves = [samples["halves"] for samples in first["messages"]]
-    copying = _copying(first["windows"], pieces(SIZES, halves))
-    lines = pieces(SIZES, halves, copying.value / _MOST_COPYING)
+    limit = eager_limit(EAGER_SIZES, first["eager limit"], LATE)
+    copying = _copying(first["windows"], pieces(SIZES, halves, limit=limit), limit)
+    lines = pieces(SIZES, halves, copying.value / _MOST_COPYING, limit)
     if not by_size:
         lines = (one_piece(line(SIZES, halves, "times of the ping-pong")),)
     split = split_startup(
@@ -147,8 +150,8 @@ def _network(answers: Answers, vendor: str, *, by_size: bool) -> Iterator[Value]
     )  # fmt: skip
     yield from _of_messages(lines, split, copying, len(halves))
     if by_size:
-        yield _by_size(lines, split, copying.value)
-    limit = eager_limit(EAGER_SIZES, first["eager limit"], LATE)
+        waiting = _waiting(first["windows"], limit, copying.value)
+        yield _by_size(lines, split, copying.value, waiting)
     if limit is not None:
         method = f"of {len(EAGER_SIZES)} sizes, the largest not to wait for a late receiver"
         yield Value("network", "eager_limit", f"{limit} B", method)
@@ -208,6 +211,10 @@ def _handling(answers: Answers) -> Iterator[Value]:
             "copy_bandwidth", seconds("copy") - seconds("exchange"),
             "what an exchange takes longer if each process first copies what it sends",
         ),
+        (
+            "own_bandwidth", seconds("keep") - seconds("exchange"),
+            "what an exchange takes longer if each process first copies a block that it keeps",
+        ),
     ):  # fmt: skip
         each = per_byte(HANDLED_SIZES, times)
         if each.value > 0:
@@ -222,7 +229,24 @@ _LIBRARIES = {"MPICH": "mpich", "Open MPI": "openmpi"}
 _MOST_COPYING, _LONG = 0.95, 4096
 
 
-def _copying(windows: Any, lines: Sequence[Piece]) -> Estimate:
+@attrs.frozen
+class _Waiting:
+    """What a message costs its sender that waits for its receive."""
+
+    limit: int  #: those of more bytes wait
+    overhead: Estimate
+
+
+def _waiting(windows: Any, limit: int | None, copying: float) -> _Waiting | None:
+    """Return what messages over the eager limit cost each in a window; None where none waits."""
+    waits = [column for column, size in enumerate(WINDOW_SIZES) if limit and size > limit]
+    if limit is None or len(waits) < FEWEST_SIZES:
+        return None
+    times = np.asarray(windows, float)[..., waits]
+    return _Waiting(limit, level([WINDOW_SIZES[column] for column in waits], times, copying))
+
+
+def _copying(windows: Any, lines: Sequence[Piece], limit: int | None) -> Estimate:
     """Return the sender's own seconds for each byte: what a byte more costs a window of messages.
 
     It is no more than a byte costs in the ping-pong's own lines of long messages.
@@ -233,8 +257,10 @@ def _copying(windows: Any, lines: Sequence[Piece]) -> Estimate:
         Seconds of each message, rows for each round and a column for each of `WINDOW_SIZES`.
     lines
         The ping-pong by size.
+    limit
+        The eager limit.
     """
-    last = pieces(WINDOW_SIZES, windows)[-1].per_byte
+    last = pieces(WINDOW_SIZES, windows, limit=limit)[-1].per_byte
     long = [line.per_byte.value for line in lines if line.least >= _LONG] or [
         lines[-1].per_byte.value
     ]
@@ -248,19 +274,38 @@ def _bandwidth(piece: Piece, copying: float) -> Estimate:
     return Estimate(1.0, 0.0).over(left)
 
 
-def _by_size(lines: Sequence[Piece], split: Startup, copying: float) -> Value:
+def _by_size(
+    lines: Sequence[Piece], split: Startup, copying: float, waiting: _Waiting | None
+) -> Value:
     """Return the lines of the ping-pong by size, less what sender and receiver pay themselves."""
-    calls = split.overhead.value + split.overhead_receive.value
     entries = []
     for piece in lines:
+        sending, receiving = split.overhead, split.overhead_receive
+        entry = {"least": f"{piece.least} B"}
+        waits = waiting is not None and piece.least > waiting.limit
+        if waiting is not None and waits:
+            sending = waiting.overhead
+            left = piece.startup.value - sending.value
+            receiving = receiving.times(min(1.0, max(0.0, left) / receiving.value))
+        calls = sending.value + receiving.value
         startup = Estimate(max(0.0, piece.startup.value - calls), piece.startup.spread)
-        entries.append({
-            "least": f"{piece.least} B",
+        entry |= {
             "startup": quantity(startup, "s"),
             "bandwidth": quantity(_bandwidth(piece, copying), "B/s"),
-        })  # fmt: skip
+        }
+        if waits:
+            entry |= {
+                "overhead": quantity(sending, "s"),
+                "overhead_receive": quantity(receiving, "s"),
+            }
+        entries.append(entry)
     worst = max(piece.worst for piece in lines)
     source = f"the same ping-pong in {len(lines)} lines, off by {worst:.0%} at most"
+    if waiting is not None:
+        source += (
+            f"; above the eager limit each message of {WINDOW} at once costs its sender "
+            f"{quantity(waiting.overhead, 's')}, and its receiver what a ping-pong takes more"
+        )
     return Value("network", "sizes", entries, source)
 
 

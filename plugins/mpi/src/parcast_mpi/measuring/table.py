@@ -14,7 +14,7 @@ from parcast_mpi.measuring.sampling import WINDOW
 #: Heads of the table.
 COLUMNS = (
     "role", "system", "application", "within", "nodes", "processes", "window", "message_bytes",
-    "metric", "median", "min", "max", "n", "unit",
+    "metric", "median", "min", "max", "n", "unit", "rounds",
 )  # fmt: skip
 
 _UNITS = {"gemm": "FLOP/s"}
@@ -22,6 +22,8 @@ _UNITS = {"gemm": "FLOP/s"}
 
 def table_text(answers: Sequence[Mapping[str, Any]], processes: int) -> str:
     """Return a row for each benchmark and size: the median of its rounds, the least, the largest.
+
+    All rounds follow, since what benchmarks have in common differs between them.
 
     Parameters
     ----------
@@ -41,6 +43,6 @@ def table_text(answers: Sequence[Mapping[str, Any]], processes: int) -> str:
             "input", "", name, "node", 1, 2 if pair else processes,
             WINDOW if name in {"bandwidth", "pairs"} else "", answer["size"], "mpi measure",
             *(f"{value:.5g}" for value in (np.median(values), min(values), max(values))),
-            len(values), unit,
+            len(values), unit, " ".join(f"{value:.5g}" for value in values),
         ])  # fmt: skip
     return text.getvalue()

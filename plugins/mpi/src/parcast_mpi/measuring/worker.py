@@ -237,12 +237,12 @@ def exchange(effort: Effort) -> list[float]:
 
 
 def handled(effort: Effort) -> dict[str, list[list[float]]]:
-    """Return seconds of sums, of exchanges, and of exchanges of what each process copies before.
+    """Return seconds of sums, of exchanges, and of exchanges and copies.
 
-    A sum is that of ``MPI_Reduce_local``. Repeats over `HANDLED_SIZES`; all ranks do it at once, as
-    in a collective.
+    A sum is that of ``MPI_Reduce_local``. Before an exchange each process copies what it sends, or
+    a block that it keeps. Repeats over `HANDLED_SIZES`; all ranks at once, as in a collective.
     """
-    own, sent, received = np.zeros((3, max(HANDLED_SIZES)), np.uint8)
+    own, kept, sent, received = np.zeros((4, max(HANDLED_SIZES)), np.uint8)
     right, left = (WORLD.rank + 1) % WORLD.size, (WORLD.rank - 1) % WORLD.size
 
     def add(size: int) -> None:
@@ -255,10 +255,14 @@ def handled(effort: Effort) -> dict[str, list[list[float]]]:
         sent[:size] = own[:size]
         exchange(size)
 
-    rows: dict[str, list[list[float]]] = {"add": [], "exchange": [], "copy": []}
+    def keep(size: int) -> None:
+        kept[:size] = own[:size]
+        exchange(size)
+
+    rows: dict[str, list[list[float]]] = {"add": [], "exchange": [], "copy": [], "keep": []}
     count = max(effort.calls // 10, 2)
     for _ in range(effort.repeats):
-        for call, repeats in zip((add, exchange, copy), rows.values(), strict=True):
+        for call, repeats in zip((add, exchange, copy, keep), rows.values(), strict=True):
             rendezvous()
             repeats.append([
                 float(np.median([timed(call, size) for _ in range(count)]))

@@ -10,7 +10,7 @@ import numpy as np
 from parcast.errors import UnsupportedError
 from parcast.model import IN_NETWORK, Costs, Machine
 from parcast.program import Op
-from parcast.program.matching import COPIED, Handling, algorithms
+from parcast.program.matching import COPIED, OWN_BLOCK, Handling, algorithms
 from parcast.program.source import COLLECTIVES, VECTOR_COLLECTIVES
 from parcast.quantities import Call, Expr, Name, Num
 from parcast_pamela.programs.accelerators import Offloaded
@@ -201,7 +201,8 @@ class Charges:
             values |= self.offloaded.values()
         if self.aggregators is not None:
             values["aggregators"] = self.aggregators
-        values |= {"add": self.handling.add, "copy": self.handling.copy}
+        handling = self.handling
+        values |= {"add": handling.add, "copy": handling.copy, "own": handling.own}
         return values | {"disks": costs.disks}
 
     def _of_ways(self, name: str, far: float, within: float | None = None) -> float:
@@ -357,6 +358,8 @@ class Charges:
 
     def copied(self, op: Op) -> Expr:
         """Return the seconds in which a process copies what it brings to a collective."""
+        if op.name in OWN_BLOCK:
+            return times(_number(op, "bytes"), self.number("own"))
         if op.name not in COPIED or self.algorithms()[op.name] == IN_NETWORK:
             return ZERO
         n = _number(op, "bytes")

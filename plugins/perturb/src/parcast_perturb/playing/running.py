@@ -15,7 +15,7 @@ from parcast_perturb.playing.flows import Carried
 from parcast_perturb.playing.forms import DRAW, FLOWS, QUEUES
 from parcast_perturb.playing.layout import LINKS, NONE, UNKNOWN, Calls, Messages, Noise, Run
 from parcast_perturb.playing.tables import tables_of
-from parcast_perturb.propagation.deltas import deltas_of
+from parcast_perturb.propagation.deltas import deltas_of, or_empty
 from parcast_perturb.propagation.drawing import Clipped
 from parcast_perturb.propagation.running import rules_of, table_of
 from parcast_traces.trace.columns import Floats
@@ -60,7 +60,7 @@ def played(
     """
     trace = content.trace
     calls, messages, network = tables_of(content)
-    table = table_of(trace.events)
+    table = table_of(trace.events, or_empty(None, 2))
     deltas = deltas_of(trace, change, recorded, replications, seed)
     rules = rules_of(trace, recorded, "clocked")
     noise = Noise(np.zeros(trace.count), np.zeros(trace.count))

@@ -67,14 +67,15 @@ def deltas_of(
         seed=seed % (1 << 31),
         extra_row=rows,
         extra=extra,
-        event=_or_empty(perturbation.event, 3),
-        message_costs=_or_empty(recorded.message_costs, 2),
+        event=or_empty(perturbation.event, 3),
+        message_costs=or_empty(recorded.message_costs, 2),
         least_latency=_least(recorded.latency),
         least_per_byte=_least(recorded.per_byte),
     )
 
 
-def _or_empty(table: Floats | None, columns: int) -> Floats:
+def or_empty(table: Floats | None, columns: int) -> Floats:
+    """Return a table, or one without rows."""
     return np.empty((0, columns)) if table is None else table
 
 

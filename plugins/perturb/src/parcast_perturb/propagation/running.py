@@ -13,7 +13,7 @@ from parcast.errors import UnsupportedError
 from parcast_perturb.perturbation import Perturbation, Recorded, Semantics
 from parcast_perturb.propagation.buffers import grow_records, initial_state
 from parcast_perturb.propagation.deadlock import deadlock_error
-from parcast_perturb.propagation.deltas import deltas_of
+from parcast_perturb.propagation.deltas import deltas_of, or_empty
 from parcast_perturb.propagation.forms import PROPAGATION
 from parcast_perturb.propagation.state import (
     CLOCKED,
@@ -107,7 +107,8 @@ def propagate(
     rules = rules_of(trace, recorded, policy, semantics, quantum)
     ends = np.empty((trace.count, replications)) if every_end else None
     cause = np.empty(trace.count, np.int64) if causes else None
-    state = _run_all(trace, deltas, rules, _outcome(ends, cause), replications)
+    calls = or_empty(recorded.call_costs, 2)
+    state = _run_all(trace, deltas, rules, _outcome(ends, cause), replications, calls)
     if (state.rank[:, CURSOR] < np.diff(trace.events.offsets)).any():
         raise deadlock_error(trace, state, rules)
     return Delays(
@@ -128,12 +129,13 @@ def _outcome(ends: Floats | None, cause: Ints | None) -> Outcome:
 
 
 def _run_all(
-    trace: Trace, deltas: Deltas, rules: Rules, outcome: Outcome, replications: int
+    trace: Trace, deltas: Deltas, rules: Rules, outcome: Outcome, replications: int, calls: Floats
 ) -> State:
     """Run all ranks as far as they get, part after part; return where they stand."""
     events, state = trace.events, initial_state(trace, replications, rules.quantum)
-    window = Window(trace, rules.quantum) if trace.in_file and trace.count > MOST_EVENTS else None
-    table = table_of(events) if window is None else window.table
+    is_large = trace.in_file and trace.count > MOST_EVENTS
+    window = Window(trace, rules.quantum, calls) if is_large else None
+    table = table_of(events, calls) if window is None else window.table
     work = trace.count * replications
     rounds = max(1, _PROGRESS_WORK // (rules.quantum * max(trace.size, 1) * replications))
     advance, reason = PROPAGATION.form(work), PAUSED
@@ -149,11 +151,11 @@ def _run_all(
     return state
 
 
-def table_of(events: Events) -> Table:
-    """Return events as the kernel takes them, all in memory."""
+def table_of(events: Events, calls: Floats) -> Table:
+    """Return events as the kernel takes them, all in memory, with what their calls cost."""
     return Table(
         np.asarray(events.whole), np.asarray(events.times), np.asarray(events.slots),
-        events.offsets,
+        events.offsets, calls,
     )  # fmt: skip
 
 

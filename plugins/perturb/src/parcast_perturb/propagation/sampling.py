@@ -64,9 +64,17 @@ def call_cost(table: Any, rules: Any, row: int) -> Any:
         return rules.overhead
     if table.whole[row, NAME] >= NOTICE:  # a part of a call
         return 0.0
+    if len(table.calls):
+        return table.calls[row, 0]
     if kind < RECV or kind == SENDRECV:
         return rules.overhead + table.times[row, BYTES] * rules.overhead_per_byte
     return rules.overhead_receive
+
+
+@step
+def receipt_cost(table: Any, rules: Any, row: int) -> Any:
+    """Return what a call costs its rank after what it waited for has arrived."""
+    return table.calls[row, 1] if len(table.calls) else rules.overhead_receive
 
 
 @step

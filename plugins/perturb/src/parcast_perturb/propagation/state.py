@@ -28,6 +28,7 @@ class Table(NamedTuple):
     times: Any
     slots: Any
     offsets: Any
+    calls: Any  #: of each event, or of none: what its call costs, and the receipt of its message
 
 
 class Deltas(NamedTuple):

@@ -10,7 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from parcast_perturb.propagation import collectives, edges
-from parcast_perturb.propagation.sampling import call_cost, flight, is_signal, latency, noise
+from parcast_perturb.propagation.sampling import (
+    call_cost,
+    flight,
+    is_signal,
+    latency,
+    noise,
+    receipt_cost,
+)
 from parcast_perturb.propagation.state import (
     ABSENT,
     ABSORBED,
@@ -198,7 +205,7 @@ def _fold_edge(
     free = kind == ARRIVAL and is_signal(table, rules, state.record[record, EVENT])
     at = state.record_time[record, column]
     if noisy and not free:
-        at += rules.overhead_receive
+        at += receipt_cost(table, rules, row)
     return _fold(state, rules, rank, last, at, record, column, noisy)
 
 

@@ -23,7 +23,7 @@ from parcast_perturb.propagation.state import (
     Table,
 )
 from parcast_traces.trace.calls import WAIT
-from parcast_traces.trace.columns import COUNT, FIRST, KIND, Ints, Trace
+from parcast_traces.trace.columns import COUNT, FIRST, KIND, Floats, Ints, Trace
 from parcast_traces.trace.packed_table import PackedTable
 
 #: Traces of more events are not held in memory; of these, about so many are.
@@ -34,12 +34,12 @@ _EVENTS = 1 << 18
 class Window:
     """The tables of a trace in a file, around where its ranks are."""
 
-    def __init__(self, trace: Trace, quantum: int) -> None:
+    def __init__(self, trace: Trace, quantum: int, calls: Floats) -> None:
         self.trace, events = trace, trace.events
         self._whole, self._times = _SparseTable(events.whole), _SparseTable(events.times)
         self._slots = _SparseTable(events.slots)
         self.table = Table(
-            self._whole.table, self._times.table, self._slots.table, events.offsets
+            self._whole.table, self._times.table, self._slots.table, events.offsets, calls
         )  # fmt: skip
         self._quantum = quantum
         self.rounds = max(1, _EVENTS // (quantum * max(trace.size, 1)))

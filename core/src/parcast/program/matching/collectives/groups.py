@@ -64,8 +64,9 @@ class Groups:
         return groups(self.ranks[lanes], apart.reshape(-1))
 
 
-#: What a process does with bytes in its own memory: it adds up two buffers, or copies one.
-HANDLING = ("add", "copy")
+#: What a process does with bytes in its own memory: it adds up two buffers, copies one, copies the
+#: block that it has for itself, or sends that to itself.
+HANDLING = ("add", "copy", "own", "to_itself")
 
 
 @attrs.frozen(eq=False)

@@ -16,9 +16,11 @@ def all_posted(among: Groups, amount: Any, at_once: int | None = None) -> Iterat
     """Yield receives of all that follow, sends to all that precede, and the wait for them.
 
     With ``at_once``, so many each way and the wait, again and again; the message of a process to
-    itself counts among them, as in MPICH, though none is sent.
+    itself counts among them, as in MPICH, and takes its time.
     """
     size, position = among.size, among.position
+    if at_once:
+        yield Step("to_itself", among.ranks, {"bytes": amount})
     for start in range(0, size, at_once or size):
         turns = range(max(start, 1), min(start + (at_once or size), size))
         requests = [
