@@ -11,11 +11,11 @@ import pytest
 from parcast import Prediction
 from parcast.errors import ParcastError
 from parcast_scaling.forecast import forecast
-from parcast_scaling.known import Known
 from parcast_scaling.mechanisms import MECHANISMS
 from parcast_scaling.prior import Prior
 from parcast_scaling.proposed import with_proposed
 from parcast_scaling.reading import Times
+from parcast_scaling.scope import Scope
 from parcast_scaling.time_commands import Wanted, show_forecast
 from parcast_scaling.times import Run
 
@@ -78,7 +78,7 @@ def times():
 
 def wanted(**options):
     usual = {"p": None, "to": 512, "machine": None, "sources": (), "hold_out": None, "weak": False,
-             "known": Known()}  # fmt: skip
+             "scope": Scope()}  # fmt: skip
     rest = {
         "efficiency": 0.5,
         "worth_measuring": 0,

@@ -62,7 +62,7 @@ FEATURES = (
 def not_modeled(registry: Catalog, entry: SolverEntry, query: Query) -> Iterator[str]:
     """Yield a note on each thing that the query's machine states and the solver does not obey.
 
-    What the workload assumes since the machine does not state it follows.
+    What it takes by default, since the machine does not state it, follows where that costs time.
 
     Parameters
     ----------
@@ -90,9 +90,9 @@ def not_modeled(registry: Catalog, entry: SolverEntry, query: Query) -> Iterator
     for name, choice in words:
         if choice and name not in entry.follows:
             yield f"the machine's {name} ({choice}) is not modeled"
-    assumed = getattr(query.workload.content, "assumed", None)
-    if assumed is not None and query.p > 1 and "network.collectives" not in entry.follows:
-        yield from assumed(query)
+    costly_defaults = getattr(query.workload.content, "costly_defaults", None)
+    if costly_defaults and query.p > 1 and "network.collectives" not in entry.follows:
+        yield from costly_defaults(query)
 
 
 def _uses(query: Query) -> Mapping[str, bool]:

@@ -26,7 +26,7 @@ from parcast.comparison.solving import (
 from parcast.errors import ParcastError, is_passing
 from parcast.model.answers import Answers, Sources, key_of
 from parcast.model.price import charge
-from parcast.model.query import Prediction, Query, Status, is_lower_bound
+from parcast.model.query import Prediction, Query, Status
 from parcast.plugins.entries import load
 from parcast.results.best import work_of
 from parcast.results.row import Row
@@ -43,6 +43,12 @@ _COARSE = (
 
 #: What is said of a bottleneck where the solver is not asked again.
 _NOT_ASKED = "to solve again with each number of the machine better would take too long"
+
+#: What is said where more processes have more to do.
+_SCALED = (
+    "the work is {0:.3g} times that of one process, so speedups compare times of unlike work: "
+    "scaled by it they are {0:.3g} times as large"
+)
 
 #: Times with one process and one disk that are remembered.
 MOST_ALONE = 10_000
@@ -196,10 +202,11 @@ def _row(question: Question, task: Task | Prediction, outcome: Outcome, alone: A
         details = {PASSING: alone.kind, **details}
     speedup = alone.time / seconds if alone.time and seconds else None
     if speedup is not None and speedup < 1 and query.p > 1:
-        from parcast.comparison.growing_work import scaled
+        from parcast.comparison.growing_work import growth_of_work
 
-        remark = scaled(query, speedup, at_most=is_lower_bound(prediction))
-        notes = notes if remark is None else (*notes, remark)
+        if (growth := growth_of_work(query)) is not None:
+            details = {**details, "scaled_speedup": growth * speedup}
+            notes = (*notes, _SCALED.format(growth))
     return Row(
         workload=query.workload.name,
         machine=query.machine.name,

@@ -97,8 +97,8 @@ class Program:
         moves = (b.op == "compute" and np.any(b.arguments["bytes"]) for b in blocks)
         return {"messages": "messages" in native.needs()} | ({"memory": True} if any(moves) else {})
 
-    def assumed(self, query: Query) -> tuple[str, ...]:
-        """Return notes on what is assumed since the machine does not say it."""
+    def costly_defaults(self, query: Query) -> tuple[str, ...]:
+        """Return notes on what is taken since the machine names nothing, and takes longer."""
         network = query.machine.network
         native = matched_program(query, pools=True).native
         if network.collectives is not None or not any(b.op in COLLECTIVES for b in native.blocks):

@@ -96,12 +96,12 @@ def windows(config: Mapping[str, Any], path: Path) -> dict[str, int]:
         raise FileError(f"{path}: sliding_window = {window!r}: write a whole number")
     if window >= (config.get("max_position_embeddings") or window + 1):
         return {}
-    every = _full_every(config)
-    if every is None:
+    period = _full_every(config)
+    if period is None:
         raise FileError(f"{path}: sliding_window = {window}: it does not say which layers have it; "
                         "take it out where sequences are no longer, or write a table of kind "
                         "'training' with window and full_every")  # fmt: skip
-    return {"window": window, **({"full_every": every} if every else {})}
+    return {"window": window, **({"full_every": period} if period else {})}
 
 
 def _full_every(config: Mapping[str, Any]) -> int | None:
@@ -124,8 +124,8 @@ def _period(whole: list[bool]) -> int | None:
     """Return the number of layers from one that sees all to the next, if they are alike."""
     if not any(whole):
         return 0
-    every = whole.index(True) + 1
-    return every if whole == [(i + 1) % every == 0 for i in range(len(whole))] else None
+    period = whole.index(True) + 1
+    return period if whole == [(i + 1) % period == 0 for i in range(len(whole))] else None
 
 
 def unlike_attention(config: Mapping[str, Any]) -> str:

@@ -297,19 +297,19 @@ def counted(job: Job, numbers: range) -> tuple[tuple[Job, int], ...]:
     if job.is_uniform:
         return ((job, len(numbers)),)
     counts: Counter[Job] = Counter()
-    own = range(numbers.start, min(numbers.stop, job.layers))
+    decoders = range(numbers.start, min(numbers.stop, job.layers))
     for part in (
-        range(own.start, min(own.stop, job.dense_layers)),
-        range(max(own.start, job.dense_layers), own.stop),
+        range(decoders.start, min(decoders.stop, job.dense_layers)),
+        range(max(decoders.start, job.dense_layers), decoders.stop),
     ):
-        every = job.full_every
-        whole = part.stop // every - part.start // every if part and every else 0
-        first_whole = bool(every) and (part.start + 1) % every == 0
+        period = job.full_every
+        whole = part.stop // period - part.start // period if part and period else 0
+        first_whole = bool(period) and (part.start + 1) % period == 0
         for is_whole, count in sorted({True: whole, False: len(part) - whole}.items(),
                                       reverse=first_whole):  # fmt: skip
             if count:
                 counts[_of_one_sort(job, part.start < job.dense_layers, is_whole)] += count
-    if behind := len(numbers) - len(own):
+    if behind := len(numbers) - len(decoders):
         counts[job.layer(job.layers - 1)] += behind
     return tuple(counts.items())
 

@@ -103,8 +103,8 @@ class Layer:
 
     def gathering(self) -> tuple[Ring, ...]:
         """Return the gathering of its weights, or of those that were updated."""
-        held = layer_weights if self.job.zero == 3 else trained_weights
-        dense, expert = held(self.job, self.layout)
+        weights_of = layer_weights if self.job.zero == 3 else trained_weights
+        dense, expert = weights_of(self.job, self.layout)
         width = weight_bytes(self.job)
         rings = scattered(for_parameters(self.members["data"]), dense * width, self.messages)
         if expert:

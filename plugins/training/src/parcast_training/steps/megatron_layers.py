@@ -41,8 +41,8 @@ def layers_of(path: Path, settings: Mapping[str, str]) -> dict[str, Any]:
     if match := re.fullmatch(WINDOW, settings.get("window-size", "")):
         data["window"] = max(0, int(match[1]) + 1)
         if "window-attn-skip-freq" in settings and data["window"]:
-            every = settings["window-attn-skip-freq"]
-            data["full_every"] = whole(path, "--window-attn-skip-freq", every)
+            period = settings["window-attn-skip-freq"]
+            data["full_every"] = whole(path, "--window-attn-skip-freq", period)
     if "num-experts" in settings:
         data |= _experts(path, settings)
     return data

@@ -132,12 +132,12 @@ def _of_stage(job: Job, layout: Layout, stage: int) -> Memory:
             return width * (shared + experts)
         return width * (shared / splits[0] + experts / splits[1])
 
-    held = (
+    weights = (
         stage_weights(job, layout, stage, layer_weights), embedding_weights(job, layout, stage)
     )  # fmt: skip
     trained = stage_weights(job, layout, stage, trained_weights), trained_ends(job, layout, stage)
     return Memory(
-        weights=bytes_of(weight_bytes(job), 3, *held),
+        weights=bytes_of(weight_bytes(job), 3, *weights),
         gradients=bytes_of(gradient_bytes(job), 2, *trained),
         optimizer=0.0 if job.offload else bytes_of(state_bytes(job), 1, *trained),
         activations=_activations(job, layout, stage),
@@ -157,18 +157,19 @@ def _activations(job: Job, layout: Layout, stage: int) -> float:
 
 def _held(job: Job, layout: Layout, stage: int) -> float:
     """Return the most bytes for each token that layers keep for passes that are still to come."""
-    kept = [
+    of_pieces = [
         _of_piece(piece_sorts(job, layout, stage, chunk), layout, layer_activations)
         for chunk in range(layout.chunks)
     ]
     flight = _in_flight(layout, stage)
-    if len(set(kept)) > 1:
-        return _most_held(layout, stage, kept)
-    held = kept[0] * flight
+    if len(set(of_pieces)) > 1:
+        return _most_held(layout, stage, of_pieces)
+    held = of_pieces[0] * flight
     if job.schedule == "zero-bubble":
         waiting = _of_piece(piece_sorts(job, layout, stage, 0), layout, _for_weights)
         late = min(layout.pp, layout.microbatches) - flight
-        held += waiting * late + max(0.0, waiting - kept[0])  # the last is of one just gone back
+        # the last is of a microbatch that has just gone back
+        held += waiting * late + max(0.0, waiting - of_pieces[0])
     return held
 
 
@@ -176,7 +177,7 @@ def _of_piece(sorts: Sorts, layout: Layout, of_layer: Callable[[Job, Layout], fl
     return sum(count * of_layer(sort, layout) for sort, count in sorts)
 
 
-def _most_held(layout: Layout, stage: int, kept: list[float]) -> float:
+def _most_held(layout: Layout, stage: int, of_pieces: list[float]) -> float:
     """Return the most that a stage holds whose pieces differ, by playing its passes.
 
     What it holds repeats with each ``pp`` microbatches once it goes back as often as forth.
@@ -184,7 +185,7 @@ def _most_held(layout: Layout, stage: int, kept: list[float]) -> float:
     few = replace(layout, microbatches=min(layout.microbatches, 4 * layout.pp))
     held = most = 0.0
     for step in order(few, stage):
-        held += kept[step.chunk] if step.kind == "F" else -kept[step.chunk]
+        held += of_pieces[step.chunk] if step.kind == "F" else -of_pieces[step.chunk]
         most = max(most, held)
     return most
 

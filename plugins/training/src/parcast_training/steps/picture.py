@@ -98,11 +98,11 @@ def cost_of(rows: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
 
 def unbeaten(rows: Sequence[Mapping[str, Any]], key: str) -> list[Mapping[str, Any]]:
     """Return the rows that none beats both in time and in a number, the fastest first."""
-    kept = list[Mapping[str, Any]]()
+    fastest = list[Mapping[str, Any]]()
     for row in sorted(rows, key=lambda r: (r["seconds"], r[key])):
-        if not kept or row[key] < kept[-1][key]:
-            kept.append(row)
-    return kept
+        if not fastest or row[key] < fastest[-1][key]:
+            fastest.append(row)
+    return fastest
 
 
 def draw(figure: Figure, title: str, fronts: Fronts) -> None:

@@ -114,16 +114,16 @@ def front(choices: Iterable[Choice]) -> tuple[Choice, ...]:
 
     A layout is timed where its lower bound is below the best time with less memory.
     """
-    kept: list[Choice] = []
+    unbeaten: list[Choice] = []
     least = float("inf")
     for choice in sorted(choices, key=lambda c: (c.memory.total, c.bound)):
         if choice.bound >= least or choice.step.seconds >= least:
             continue
-        if kept and kept[-1].memory.total == choice.memory.total:
-            kept.pop()
-        kept.append(choice)
+        if unbeaten and unbeaten[-1].memory.total == choice.memory.total:
+            unbeaten.pop()
+        unbeaten.append(choice)
         least = choice.step.seconds
-    return tuple(kept)
+    return tuple(unbeaten)
 
 
 def layouts(job: Job, p: int, accelerator: Accelerator, fixed: Mapping[str, Any]) -> Iterator[Job]:

@@ -221,7 +221,7 @@ class Step:
         m = self.layout.microbatches
         kinds: tuple[Kind, ...] = ("F", "B", "W") if self.zero_bubble else ("F", "B")
         for kind in kinds:
-            special, other = (0, 1) if kind == "F" else (m - 1, 0)
+            special, usual = (0, 1) if kind == "F" else (m - 1, 0)
             following = range(0) if kind == "F" else self.following
             others = m - 1 - len(following)
             for chunk in range(self.layout.chunks):
@@ -229,7 +229,7 @@ class Step:
                 if following:
                     yield Pass(kind, chunk, following[0]), len(following)
                 if others:
-                    yield Pass(kind, chunk, other), others
+                    yield Pass(kind, chunk, usual), others
 
     def _stage(self, stage: int) -> Stage:
         compute, exchanges = 0.0, dict[str, float]()
