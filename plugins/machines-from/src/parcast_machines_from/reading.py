@@ -47,9 +47,10 @@ def read_file(path: Path) -> Reading:
     for read in _readers():
         reading += read(lines)
     if not reading:
-        reason = f"; {reading.notes[0]}" if reading.notes else f"; read are {KNOWN}"
+        if reading.notes:
+            raise FileError(reading.notes[0].removesuffix("; left out"))
         extent = "line" if lines.last == 1 else f"{lines.last} lines"
-        raise FileError(f"{path}: no output that is read stands in its {extent}{reason}")
+        raise FileError(f"{path}: no output that is read stands in its {extent}; read are {KNOWN}")
     return reading
 
 
@@ -64,7 +65,7 @@ def read_all(paths: Iterable[Path]) -> Reading:
     reading, seen = Reading(), dict[bytes, Path]()
     for path, is_named in _files(paths):
         digest = _digest(path)
-        if digest in seen:
+        if digest in seen and path.stat().st_size:
             reading += Reading(notes=(f"{path}: the same bytes as {seen[digest]}; read once",))
             continue
         seen[digest] = path

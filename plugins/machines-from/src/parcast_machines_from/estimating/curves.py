@@ -119,6 +119,13 @@ def contradictions(series: Sequence[Series]) -> Iterator[str]:
         yield max(apart)[1] + more
 
 
+#: Why outputs of one benchmark may contradict each other, and what to do.
+_OTHERWISE = (
+    "outputs of two machines belong into two calls, and what ran within one node, where an output "
+    "does not say so, is named by --within node=FILE"
+)
+
+
 def _contradiction(first: Series, second: Series) -> tuple[float, str]:
     """Return how far two outputs are apart where they are furthest, and what to say of it."""
     opposites = {value.size: value for value in second.values}
@@ -135,7 +142,7 @@ def _contradiction(first: Series, second: Series) -> tuple[float, str]:
             text = (
                 f"{first.benchmark}{of}: {_place(first, value)} and "
                 f"{_place(second, opposite)} differ by {100 * (math.exp(ratio) - 1):.0f} %, "
-                "more than their repeats do; outputs of two machines belong into two calls"
+                f"more than their repeats do; {_OTHERWISE}"
             )
     return worst, text
 

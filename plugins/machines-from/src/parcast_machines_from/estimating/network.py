@@ -159,7 +159,8 @@ def _more_of_many(series: Sequence[Series], pair: PairEstimate | None) -> Iterat
         yield (
             f"{item.pairs} pairs have {total / 1e9:.4g} GB/s together ({_at(item, line)}), and a "
             f"window of one pair {pair.port_bandwidth / 1e9:.4g}: a port carries more than one "
-            "process fills; network.port_bandwidth is that of one"
+            "process fills, or some of the pairs are within a node, which that output does not "
+            "say; network.port_bandwidth is that of one pair"
         )
 
 
