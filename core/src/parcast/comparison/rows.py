@@ -204,7 +204,8 @@ def _row(question: Question, task: Task | Prediction, outcome: Outcome, alone: A
     if speedup is not None and speedup < 1 and query.p > 1:
         from parcast.comparison.growing_work import growth_of_work
 
-        if (growth := growth_of_work(query)) is not None:
+        growth = query.once("growth of work", growth_of_work)  # for all solvers
+        if growth is not None:
             details = {**details, "scaled_speedup": growth * speedup}
             notes = (*notes, _SCALED.format(growth))
     return Row(
