@@ -21,8 +21,9 @@ from parcast import (
 )
 from parcast.comparison.job_placement import node_of_each
 from parcast.errors import ParcastError, UnknownNameError
+from parcast.model import Job
 from parcast.plugins import JOBS
-from parcast.program.jobs import Job
+from parcast.program import job_times
 
 RING = """
 def program(rank, size, n=8):
@@ -48,10 +49,11 @@ class Counted:
         return None
 
     def solve(self, query):
-        content = query.workload.content
-        operations = content.at(query).by_rank()
-        ends = [len(listed) + 2.0 * bool(content.jobs) for listed in operations]
-        jobs = content.job_times(ends, [0.5] * query.p if content.jobs else [0.0] * query.p)
+        several = bool(query.workload.jobs)
+        ends = [
+            len(listed) + 2.0 * several for listed in query.workload.content.at(query).by_rank()
+        ]
+        jobs = job_times(query, ends, [0.5 * several] * query.p)
         return Prediction(time=max(ends), details={"jobs": jobs} if jobs else {})
 
 
@@ -166,7 +168,7 @@ def test_what_others_call_jobs_stays_their_own(registry, jobs, monkeypatch):
         ({"p": "4+0"}, r"p=4\+0 does not say"),
         ({"p": "4+4+4"}, r"p=4\+4\+4 does not say"),
         ({"p": "4+x"}, r"p=4\+x does not say"),
-        ({"workload": "ring.py"}, r"p=4\+4 is of several jobs, and ring is one program"),
+        ({"workload": "ring.py"}, r"p='4\+4' .*; one such as 64\+64 is of several jobs, joined as"),
         ({"workload": ["ring.py+star.py", "ring.py"]}, "ask about them one by one"),
         ({"workload": "ring.py", "p": 4, "placement": "packed"}, "give a mapping"),
         ({"mapping": (0,) * 8, "placement": "packed"}, "exclude each other"),
@@ -190,14 +192,12 @@ def test_what_cannot_be_is_refused(registry, question, message):
 def test_pools_are_kept_at_the_first_rank_of_their_job(registry):
     workload = registry.workload("pool.py+ring.py+pool.py")
     sized = tuple(
-        attrs.evolve(job, processes=p)
-        for job, p in zip(workload.content.jobs, (2, 1, 3), strict=True)
+        attrs.evolve(job, processes=p) for job, p in zip(workload.jobs, (2, 1, 3), strict=True)
     )
-    content = attrs.evolve(workload.content, jobs=sized)
     query = Query(
-        workload=attrs.evolve(workload, content=content), machine=registry.machine(MACHINE), p=6
+        workload=attrs.evolve(workload, jobs=sized), machine=registry.machine(MACHINE), p=6
     )
-    unrolled = content.at(query)
+    unrolled = workload.content.at(query)
     assert [pool.keeper for pool in unrolled.pools] == [0, 3]
     asked = [[o.arguments["pool"] for o in listed if o.op == "pool"] for listed in unrolled.lists]
     assert asked == [[0], [0], [], [1], [1], [1]]

@@ -7,9 +7,8 @@ from random import Random
 import attrs
 
 from parcast import Query, Workload
-from parcast.model import WHOLE_NETWORK, Costs
+from parcast.model import WHOLE_NETWORK, Costs, Job
 from parcast.program import ANY, Operation, Program, Unrolled
-from parcast.program.jobs import Job
 from parcast.program.matching import matched_program
 from parcast.program.reader import read_source
 from parcast.testing import random_program
@@ -56,9 +55,9 @@ def pair(machine, sources, sizes, nodes) -> Pair:
     workloads = [
         read_source(source, f"{name}.py", name) for name, source in zip("ab", sources, strict=True)
     ]
-    content = Program(None, jobs=tuple(map(Job, "ab", workloads, sizes)))
+    jobs = tuple(map(Job, "ab", workloads, sizes))
     query = Query(
-        workload=Workload(name="a+b", kind="program", content=content),
+        workload=Workload(name="a+b", kind="program", content=Program(None), jobs=jobs),
         machine=machine,
         p=sum(sizes),
         d=machine.storage.disks,

@@ -16,10 +16,10 @@ from parcast.comparison.grid import (
     check_seed,
     check_settings,
     listed,
+    repeatable,
     solver_names,
 )
 from parcast.comparison.inputs import MachineLike, WorkloadLike
-from parcast.comparison.jobs import jobs_of, with_processes
 from parcast.comparison.measurements import join
 from parcast.comparison.provenance import provenance
 from parcast.comparison.recorded import measured_times
@@ -117,15 +117,14 @@ def compare(
     ParcastError
         If a name, a file, a setting, p or d is wrong.
     """
-    workloads = [inputs.workload(registry, item) for item in listed(workload)]
-    workloads, p = with_processes(workloads, p)
+    workloads, p = _workloads(registry, listed(workload), repeatable(p))
     machines = [inputs.machine(registry, item) for item in listed(machine)]
     named = solvers is not None
     solvers = solver_names(registry, solvers, workloads)
     _check(mapping, settings, seed)
     packed = _placement(placement, mapping, workloads)
     times = None if measured is None else measured_times(registry, measured)
-    if times is not None and not any(map(jobs_of, workloads)):
+    if times is not None and not any(work.jobs for work in workloads):
         p = (times.values("p") or None) if p is None else p
         d = (times.values("d") or None) if d is None else d
     scenarios = _scenarios(
@@ -139,7 +138,7 @@ def compare(
         placement=packed,
         seed=seed,
     )
-    questions = _questions(registry, scenarios, p, d)
+    questions = _questions(registry, scenarios, p, repeatable(d))
     if uncertainty:
         _check_uncertainty(uncertainty, registry, [scenario for scenario, _ in scenarios])
     rows = _answers(
@@ -271,7 +270,7 @@ def predict(
 
     A query the solver cannot take gives a prediction whose status and message say so.
     """
-    (work,), p = with_processes([inputs.workload(registry, workload)], p)
+    (work,), p = _workloads(registry, [workload], p)
     mach = inputs.machine(registry, machine)
     (name,) = solver_names(registry, [solver])
     _check(mapping, settings, seed)
@@ -290,6 +289,18 @@ def predict(
     (outcome,) = solve_all(registry, [resolve(registry, name, query, chosen)])
     registry.point_done(query, outcome.prediction)
     return outcome.prediction
+
+
+def _workloads(
+    registry: Catalog, sources: Iterable[WorkloadLike], p: Any
+) -> tuple[list[Workload], Any]:
+    """Return the workloads, and the p to ask about; those of several jobs have them already."""
+    workloads = [inputs.workload(registry, item) for item in sources]
+    if not any(work.jobs for work in workloads):
+        return workloads, p
+    from parcast.comparison.jobs import with_processes
+
+    return with_processes(workloads, p), None
 
 
 def _check_uncertainty(samples: int, registry: Catalog, scenarios: Sequence[Scenario]) -> None:
@@ -311,7 +322,7 @@ def _placement(
     UnknownNameError
         If there are none, or the mapping names a node for each process already.
     """
-    if placement is not None and not all(map(jobs_of, workloads)):
+    if placement is not None and not all(work.jobs for work in workloads):
         raise UnknownNameError(
             f"placement {placement!r} is of several jobs, and {workloads[0].name} is one; "
             "give a mapping"

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison.jobs import jobs_of
-from parcast.comparison.lowering import path
 from parcast.comparison.settings import Settings, set_values
 from parcast.errors import (
     FileError,
@@ -24,7 +22,7 @@ from parcast.model.answers import Answers
 from parcast.model.machine import Machine
 from parcast.model.query import Query
 from parcast.model.workload import Workload
-from parcast.plugins.entries import JOBS
+from parcast.plugins.entries import JOBS, Lowering
 
 if TYPE_CHECKING:
     from parcast.comparison.job_placement import Placement
@@ -99,7 +97,7 @@ class Scenario:
 
     def _mapping(self, machine: Machine) -> Placed:
         """Return the mapping; of several jobs the node of each process, by their placement."""
-        jobs = jobs_of(self.workload)
+        jobs = self.workload.jobs
         if not jobs or isinstance(self.mapping, tuple):
             return self.mapping
         from parcast.comparison.job_placement import node_of_each
@@ -142,16 +140,26 @@ def listed(one_or_many: Any) -> list[Any]:
     return list(one_or_many) if isinstance(one_or_many, list | tuple) else [one_or_many]
 
 
+def repeatable(numbers: Any) -> Any:
+    """Return the p or d that are given, which every scenario goes through."""
+    several = isinstance(numbers, Iterable) and not isinstance(numbers, str | bytes)
+    return tuple(numbers) if several else numbers
+
+
 def whole_numbers(name: str, requested: Any, default: int | None) -> tuple[int, ...]:
     """Return the values of p or d, each checked."""
     if requested is None:
         return (default,) if default is not None else DEFAULT_P
-    several = isinstance(requested, Iterable) and not isinstance(requested, str | bytes)
-    values = tuple(requested) if several else (requested,)
+    numbers = repeatable(requested)
+    values = numbers if isinstance(numbers, tuple) else (numbers,)
     for value in values:
         whole = hasattr(value, "__index__") and not isinstance(value, bool)
         if not whole or not 1 <= value <= MOST:
-            raise InvalidPointError(f"{name}={value!r} must be a whole number from 1 to 10**15")
+            split = "; one such as 64+64 is of several jobs, joined as a.py+b.py"
+            hint = split if "+" in str(value) else ""
+            raise InvalidPointError(
+                f"{name}={value!r} must be a whole number from 1 to 10**15{hint}"
+            )
     if not values:
         raise InvalidPointError(f"{name} is empty; give a whole number, or none at all")
     return tuple(map(operator.index, values))
@@ -191,18 +199,18 @@ def solver_names(
     families = {entry.family for entry in registry.solvers.values()}
     if names is None:
         entries = [entry for entry in registry.solvers.values() if not entry.on_request]
-        ways = {
-            name: lowering
-            for name, lowering in registry.lowerings.items()
-            if not lowering.on_request
+        ways = [way for way in registry.lowerings.values() if not way.on_request]
+        sought = {
+            (kind, bool(workload.jobs))
+            for workload in workloads
+            for kind in _reached(ways, workload.kind)
         }
-        kinds = {(workload.kind, bool(jobs_of(workload))) for workload in workloads}
         able = [
             entry
             for entry in entries
             if any(
-                path(ways, kind, entry.kind) is not None and (JOBS in entry.follows or not several)
-                for kind, several in kinds
+                kind == entry.kind and (JOBS in entry.follows or not several)
+                for kind, several in sought
             )
         ]
         chosen = sorted({entry.family for entry in able or entries})
@@ -216,3 +224,12 @@ def solver_names(
         if name not in families:
             registry.lookup("solvers", name, {**registry.families, **registry.solvers})
     return list(dict.fromkeys(chosen))
+
+
+def _reached(lowerings: Iterable[Lowering], kind: str) -> set[str]:
+    """Return the kinds that workloads of a kind can be turned into, it included."""
+    kinds, reached = set[str](), {kind}
+    while reached != kinds:
+        kinds = reached
+        reached = kinds | {lowering.goal for lowering in lowerings if lowering.source in kinds}
+    return kinds

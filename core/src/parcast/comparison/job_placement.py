@@ -13,7 +13,7 @@ from parcast.model.machine import Machine
 from parcast.quantities.ranges import parse_numbers
 
 if TYPE_CHECKING:
-    from parcast.program.jobs import Job
+    from parcast.model.workload import Job
 
 #: Where jobs are: one of these words, ``a=0..31,b=32..63``, or the nodes of each job by its name.
 Placement = str | Mapping[str, str | Iterable[int]]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from parcast.errors import InvalidPointError, UnsupportedError
-from parcast.model.workload import Workload
-
-if TYPE_CHECKING:
-    from parcast.program.jobs import Job
+from parcast.model.workload import Job, Workload
 
 _SPLIT = re.compile(r"\d{1,15}(\+\d{1,15})+")
 
@@ -32,11 +29,10 @@ def joined(workloads: Sequence[Workload]) -> Workload:
         If one is no program.
     """
     from parcast.program import Program
-    from parcast.program.jobs import Job
 
     jobs: dict[str, Job] = {}
     for workload in workloads:
-        if workload.kind != "program" or workload.content.jobs:
+        if workload.kind != "program" or workload.jobs:
             raise UnsupportedError(
                 f"{workload.name} is of kind {workload.kind!r}; jobs at once are programs"
             )
@@ -48,7 +44,8 @@ def joined(workloads: Sequence[Workload]) -> Workload:
     return Workload(
         name="+".join(jobs),
         kind="program",
-        content=Program(None, jobs=tuple(jobs.values())),
+        content=Program(None, offloads=any(work.content.offloads for work in workloads)),
+        jobs=tuple(jobs.values()),
         parameters={
             f"{name}.{parameter}": value
             for name, job in jobs.items()
@@ -59,46 +56,27 @@ def joined(workloads: Sequence[Workload]) -> Workload:
     )
 
 
-def with_processes(workloads: Sequence[Workload], p: Any) -> tuple[list[Workload], Any]:
-    """Return the workloads with the processes of their jobs, and the p to ask about.
+def with_processes(workloads: Sequence[Workload], p: Any) -> list[Workload]:
+    """Return the workloads with the processes that p says their jobs have.
 
     Raises
     ------
     InvalidPointError
-        If p does not say how many processes each job has, or does where there are no jobs.
+        If p does not say how many processes each job has, or one is no workload of several.
     """
-    many = isinstance(p, Iterable) and not isinstance(p, str | bytes)
-    p = tuple(p) if many else p
-    several = [workload for workload in workloads if jobs_of(workload)]
-    if not several:
-        if text := next((part for part in (p if many else [p]) if _is_split(part)), ""):
-            raise InvalidPointError(
-                f"p={text} is of several jobs, and {workloads[0].name} is one program; join jobs "
-                "as a.py+b.py"
-            )
-        return list(workloads), p
-    if other := next((workload for workload in workloads if not jobs_of(workload)), None):
+    if single := next((workload for workload in workloads if not workload.jobs), None):
+        several = next(workload for workload in workloads if workload.jobs)
         raise InvalidPointError(
-            f"{other.name} is one job, and {several[0].name} is several; ask about them one by one"
+            f"{single.name} is one job, and {several.name} is several; ask about them one by one"
         )
+    many = isinstance(p, Iterable) and not isinstance(p, str | bytes)
     splits = [""] if p is None else ",".join(map(str, p if many else [p])).split(",")
-    return [_sized(work, split.replace(" ", "")) for work in several for split in splits], None
-
-
-def jobs_of(workload: Workload) -> Sequence[Job]:
-    """Return the jobs of a workload; none where it is one program, or of another kind."""
-    is_program = workload.kind == "program"
-    jobs: Sequence[Job] = getattr(workload.content, "jobs", ()) if is_program else ()
-    return jobs
-
-
-def _is_split(part: object) -> bool:
-    return isinstance(part, str) and split_text(part) is not None
+    return [_sized(work, split.replace(" ", "")) for work in workloads for split in splits]
 
 
 def _sized(workload: Workload, split: str) -> Workload:
     """Return the workload with these processes for its jobs; without any, their own."""
-    jobs = jobs_of(workload)
+    jobs = workload.jobs
     sizes = [int(part) if part.isdecimal() else 0 for part in split.split("+")]
     if not split:
         sizes = [job.processes or 0 for job in jobs]
@@ -108,7 +86,6 @@ def _sized(workload: Workload, split: str) -> Workload:
             f"{workload.name} has {len(jobs)} jobs, and {stated} how many processes each of them "
             f"has, 1 or more; give -p {'+'.join(['4'] * len(jobs))}"
         )
-    sized = [attrs.evolve(job, processes=size) for job, size in zip(jobs, sizes, strict=True)]
-    content = attrs.evolve(workload.content, jobs=tuple(sized))
+    sized = tuple(attrs.evolve(job, processes=size) for job, size in zip(jobs, sizes, strict=True))
     data = {**workload.data, "processes": dict(zip((job.name for job in jobs), sizes, strict=True))}
-    return attrs.evolve(workload, content=content, processes=sum(sizes), data=data)
+    return attrs.evolve(workload, jobs=sized, processes=sum(sizes), data=data)

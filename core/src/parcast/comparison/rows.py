@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.comparison.grid import Question
-from parcast.comparison.jobs import jobs_of
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import (
     PASSING,
@@ -122,7 +121,7 @@ def answer(
         from parcast.comparison.disagreement import with_disagreement
 
         rows = with_disagreement(questions, rows)
-    if any(jobs_of(question.query.workload) for question in questions):
+    if any(question.query.workload.jobs for question in questions):
         from parcast.comparison.slowdowns import with_each_alone
 
         rows = with_each_alone(registry, questions, rows, tell)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.comparison.grid import Question
-from parcast.comparison.jobs import jobs_of
 from parcast.comparison.solving import Outcome, Tell, resolve, solve_all
 from parcast.results.row import Row
 
@@ -26,14 +25,14 @@ def with_each_alone(
     from parcast.program.jobs import alone
 
     several = [
-        "jobs" in row.details and bool(jobs_of(question.query.workload))
+        "jobs" in row.details and bool(question.query.workload.jobs)
         for question, row in zip(questions, rows, strict=True)
     ]
     tasks = [
         resolve(registry, row.solver, single, question.settings)
         for question, row, jobs in zip(questions, rows, several, strict=True)
         if jobs
-        for single in alone(jobs_of(question.query.workload), question.query)
+        for single in alone(question.query)
     ]
     outcomes = iter(solve_all(registry, tasks, tell))
     return [

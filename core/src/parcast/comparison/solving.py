@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison.jobs import jobs_of
 from parcast.comparison.lowering import Conversion, convert, path
 from parcast.comparison.not_modeled import not_modeled
 from parcast.comparison.settings import Settings
@@ -154,7 +153,7 @@ def resolve(
         if hasattr(query.workload.content, "check"):  # found once, before any solver
             query.workload.content.check(query)
         repeated = Repeated.of(query)
-        if jobs_of(query.workload):
+        if query.workload.jobs:
             _check_jobs(registry, name)
         if name in registry.solvers:
             entry = registry.solvers[name]

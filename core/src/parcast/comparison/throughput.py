@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import attrs
 
-from parcast.comparison.jobs import jobs_of
 from parcast.errors import FormulaError
 from parcast.model.query import Query
+from parcast.model.workload import Job
 from parcast.quantities.expressions import Expr, Value, evaluate, parse
-
-if TYPE_CHECKING:
-    from parcast.program.jobs import Job
 
 #: What is counted where nobody names it.
 ITEMS = "items"
@@ -57,7 +53,7 @@ class Items:
         FormulaError
             If there is no such number, or it is none that can be counted.
         """
-        if jobs := jobs_of(query.workload):
+        if jobs := query.workload.jobs:
             return sum(self._number(job.name, _values(job, query)) for job in jobs)
         return self._number(query.workload.name, query.values)
 

@@ -115,7 +115,7 @@ def balanced(query: Query) -> Query | None:
     free, on accelerators, and for several jobs.
     """
     content = query.workload.content
-    if not isinstance(content, Program) or content.jobs or content.offloads:
+    if not isinstance(content, Program) or query.workload.jobs or content.offloads:
         return None
     unrolled = matched_program(query, pools=True).native
     if unrolled.pools:

@@ -18,7 +18,6 @@ import attrs
 
 from parcast.errors import FileError, ParcastError, did_you_mean
 from parcast.files.structuring import structure
-from parcast.html import flatten
 from parcast.model.machine import Machine
 from parcast.model.workload import ORIGINS, Workload
 from parcast.plugins.entries import KindEntry, PartEntry, load_class
@@ -233,10 +232,12 @@ def _sources(data: Mapping[str, Any], where: str) -> dict[str, str]:
     sources = data.get("sources", {})
     if not isinstance(sources, Mapping):
         raise FileError(f"{where}: sources must be a table from key path to text")
-    paths = {path for path, _ in flatten({k: v for k, v in data.items() if k != "sources"})}
+    stated = {key: value for key, value in data.items() if key != "sources"}
     for path, text in sources.items():
-        if not any(leaf == path or leaf.startswith((f"{path}.", f"{path}[")) for leaf in paths):
-            hint = did_you_mean(str(path), paths)
+        if not _has(stated, str(path)):
+            from parcast.html import flatten
+
+            hint = did_you_mean(str(path), {key for key, _ in flatten(stated)})
             raise FileError(f"{where}: sources.{path!r} names no key of this file.{hint}")
         if not isinstance(text, str) or text.partition(":")[0] not in ORIGINS or ":" not in text:
             raise FileError(
@@ -244,6 +245,19 @@ def _sources(data: Mapping[str, Any], where: str) -> dict[str, str]:
                 f"{', '.join(word + ':' for word in ORIGINS)}"
             )
     return dict(sources)
+
+
+def _has(table: Mapping[str, Any], path: str) -> bool:
+    """Return whether a table has a key path: ``nodes.cores``, or ``phase[0].bytes``."""
+    for key, value in table.items():
+        below = [(key, value)]
+        if isinstance(value, list | tuple):
+            below += [(f"{key}[{index}]", item) for index, item in enumerate(value)]
+        for name, item in below:
+            inside = isinstance(item, Mapping) and path.startswith(f"{name}.")
+            if path == name or (inside and _has(item, path[len(name) + 1 :])):
+                return True
+    return False
 
 
 def _parameters(table: object, where: str) -> dict[str, Value]:

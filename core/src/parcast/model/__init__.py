@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from parcast.model.placement import Placement, place
     from parcast.model.query import Parts, Prediction, Query, Status, is_lower_bound
     from parcast.model.traffic import Messages, traffic_of
-    from parcast.model.workload import ORIGINS, Repetitions, Workload
+    from parcast.model.workload import ORIGINS, Job, Repetitions, Workload
 else:
     __getattr__ = lazily(__name__)
 
@@ -46,6 +46,7 @@ __all__ = [
     "Efficiency",
     "ErrorRecord",
     "Fabric",
+    "Job",
     "Machine",
     "Measured",
     "Messages",

@@ -56,6 +56,15 @@ class Repetitions:
         )
 
 
+@attrs.frozen(eq=False)
+class Job:
+    """A workload among others that run at once, and how many processes it has there."""
+
+    name: str
+    workload: Workload
+    processes: int | None = None
+
+
 @attrs.frozen(kw_only=True)
 class Workload:
     """A workload of some kind; ``content`` is the kind's own value."""
@@ -73,6 +82,7 @@ class Workload:
     where: str = ""  #: the file or the plugin it came from
     processes: int | None = None  #: of a recorded workload: its own p
     repetitions: Repetitions | None = None  #: of a recorded workload: what its times are of
+    jobs: tuple[Job, ...] = attrs.field(default=(), hash=False, repr=False)  #: that run at once
 
     def _repr_html_(self) -> str:
         from parcast.html import definition

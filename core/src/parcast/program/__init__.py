@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from parcast.startup import lazily
 
 if TYPE_CHECKING:
+    from parcast.program.jobs import job_times
     from parcast.program.reader import parsed, read_source
     from parcast.program.source.operations import ANY, OPERATIONS
     from parcast.program.source.tree import Assign, For, If, Op, Site, Statement, Tree
@@ -31,6 +32,7 @@ __all__ = [
     "Statement",
     "Tree",
     "Unrolled",
+    "job_times",
     "parsed",
     "read_source",
     "tally",

@@ -11,7 +11,7 @@ import numpy as np
 from parcast.errors import InvalidPointError
 from parcast.model.placement import place
 from parcast.model.query import Query
-from parcast.model.workload import Workload
+from parcast.model.workload import Job
 from parcast.program.matching.collectives import placed
 from parcast.program.matching.expansion import expand
 from parcast.program.source.operations import ANY
@@ -19,16 +19,7 @@ from parcast.program.source.tree import Site
 from parcast.program.unroll.blocks import Block, Pool, Request, Unrolled
 
 
-@attrs.frozen(eq=False)
-class Job:
-    """A program among others, and how many processes it has there."""
-
-    name: str
-    workload: Workload
-    processes: int | None = None
-
-
-def alone(jobs: Sequence[Job], query: Query) -> list[Query]:
+def alone(query: Query) -> list[Query]:
     """Return the question about each job by itself, on the nodes that it has among the others.
 
     Raises
@@ -38,6 +29,7 @@ def alone(jobs: Sequence[Job], query: Query) -> list[Query]:
     UnsupportedError
         If a process would be left without a core.
     """
+    jobs = query.workload.jobs
     sizes = [job.processes for job in jobs]
     if sum(size or 0 for size in sizes) != query.p or None in sizes:
         each = "+".join(str(size or 4) for size in sizes)
@@ -67,7 +59,29 @@ def ranks_of(jobs: Sequence[Job]) -> Iterator[range]:
         yield range(first, first := first + (job.processes or 0))
 
 
-def together(jobs: Sequence[Job], query: Query) -> Unrolled:
+def job_times(
+    query: Query, ends: Sequence[float], starts: Sequence[float]
+) -> dict[str, dict[str, Any]]:
+    """Return the query's jobs by name, with the seconds from its latest ``start()`` to its end.
+
+    Parameters
+    ----------
+    query
+        What was asked; of one program there are none.
+    ends, starts
+        When each process ended, and its own latest ``start()``; 0 without one.
+    """
+    jobs = query.workload.jobs
+    return {
+        job.name: {
+            "processes": job.processes,
+            "time": float(max(ends[at] for at in ranks) - max(starts[at] for at in ranks)),
+        }
+        for job, ranks in zip(jobs, ranks_of(jobs), strict=True)
+    }
+
+
+def together(query: Query) -> Unrolled:
     """Return the operations of all jobs, the collectives of each put as its own messages.
 
     Raises
@@ -77,12 +91,10 @@ def together(jobs: Sequence[Job], query: Query) -> Unrolled:
     """
     blocks: list[Block] = []
     pools: list[Pool] = []
-    programs = [
-        expand(single.workload.content.at(single), placed(single)) for single in alone(jobs, query)
-    ]
+    programs = [expand(each.workload.content.at(each), placed(each)) for each in alone(query)]
     sites = tuple(site for program in programs for site in program.sites)
     before = 0
-    for program, ranks in zip(programs, ranks_of(jobs), strict=True):
+    for program, ranks in zip(programs, ranks_of(query.workload.jobs), strict=True):
         shift = _Shift(ranks, before, len(pools))
         blocks += [shift.block(block) for block in program.blocks]
         pools += [shift.pool(pool, sites) for pool in program.pools]

@@ -51,13 +51,15 @@ def read_source(source: str, where: str = "program", name: str = "program") -> W
     text = inspect.cleandoc(ast.get_docstring(module) or ast.get_docstring(function) or "")
     description, stated = _described(text, {"source", *parameters}, where)
     start = 1 if ast.get_docstring(function) is not None else 0
-    body = Reader(where, parameters).program(function.body[start:])
+    reader = Reader(where, parameters)
+    body = reader.program(function.body[start:])
     tree = Tree(
         name=name,
         where=where,
         description=description,
         parameters=parameters,
         body=body,
+        sites=tuple(reader.sites),
         source=source,
     )
     origins = {f"parameters.{key}": text for key, text in stated.items() if key != "source"}
@@ -70,7 +72,7 @@ def read_source(source: str, where: str = "program", name: str = "program") -> W
     return Workload(
         name=name,
         kind="program",
-        content=Program(tree),
+        content=Program(tree, offloads=reader.offloads),
         parameters=parameters,
         summary=" ".join(description.partition("\n\n")[0].split()),
         source=stated.get("source", ""),

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import attrs
 import numpy as np
 
 from parcast.errors import InvalidPointError
 from parcast.model.query import Query
-from parcast.program.jobs import Job, alone, ranks_of, together
+from parcast.program.jobs import alone, together
 from parcast.program.matching.prepare import matched_program
 from parcast.program.source.attributes import Attributes, attributes_of
 from parcast.program.source.operations import COLLECTIVES
-from parcast.program.source.tree import Op, Tree, is_offloaded, nested
+from parcast.program.source.tree import Tree
 from parcast.program.unroll.blocks import Unrolled
 from parcast.program.unroll.unrolling import unroll
 
@@ -33,26 +31,18 @@ class Program:
     """What every process does, at any number of processes or at one.
 
     A program read from source has its ``tree``. A recorded one has only ``recorded``, its
-    operations at its own number of processes; one of several ``jobs`` has only these.
+    operations at its own number of processes; one of several jobs is made of the workload's.
     """
 
     tree: Tree | None
     recorded: Unrolled | None = attrs.field(default=None, repr=False)
-    jobs: tuple[Job, ...] = ()
+    offloads: bool = False  #: whether it may compute on accelerators; a recorded run does not
 
     @cached_property
     def attributes(self) -> Attributes:
         """What expressions of the tree depend on, where control is uniform, what loops carry."""
         assert self.tree is not None, "a recorded program has no tree"
         return attributes_of(self.tree)
-
-    @cached_property
-    def offloads(self) -> bool:
-        """Whether it may compute on accelerators; a recorded run does not."""
-        if self.tree is None:
-            return any(job.workload.content.offloads for job in self.jobs)
-        statements = nested(self.tree.body)
-        return any(isinstance(op, Op) and is_offloaded(op.arguments) for op in statements)
 
     def at(self, query: Query) -> Unrolled:
         """Return the operations of all processes at the query's p and parameters.
@@ -65,8 +55,8 @@ class Program:
         if self.tree is not None:
             names = {name: query.values[name] for name in self.tree.parameters}
             return unroll(self.tree, query.p, names)
-        if self.jobs:
-            return together(self.jobs, query)
+        if query.workload.jobs:
+            return together(query)
         if self.recorded is None:
             raise InvalidPointError(f"{query.workload.name}: the program has no operations")
         if query.p != self.recorded.size:
@@ -131,24 +121,6 @@ class Program:
         InvalidPointError
             If the program has no meaning there; ranks and lines are named.
         """
-        for single in alone(self.jobs, query) if self.jobs else ():
-            single.workload.content.check(single)
+        for each in alone(query) if query.workload.jobs else ():
+            each.workload.content.check(each)
         matched_program(query, pools=True, timed=query.machine.accelerator is not None)
-
-    def job_times(
-        self, ends: Sequence[float], starts: Sequence[float]
-    ) -> dict[str, dict[str, Any]]:
-        """Return the jobs by name, with the seconds from its latest ``start()`` to its end.
-
-        Parameters
-        ----------
-        ends, starts
-            When each process ended, and its own latest ``start()``; 0 without one.
-        """
-        return {
-            job.name: {
-                "processes": job.processes,
-                "time": float(max(ends[at] for at in ranks) - max(starts[at] for at in ranks)),
-            }
-            for job, ranks in zip(self.jobs, ranks_of(self.jobs), strict=True)
-        }

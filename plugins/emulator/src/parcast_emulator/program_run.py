@@ -93,7 +93,7 @@ def folding(query: Query) -> Folding | None:
     """Return which ranks of a large program stand for all; None where the whole is simulated."""
 
     def fold(query: Query) -> Folding | None:
-        unrolled, jobs = matched_program(query, pools=True).unrolled, query.workload.content.jobs
+        unrolled, jobs = matched_program(query, pools=True).unrolled, query.workload.jobs
         costs, on_nodes = costs_of(query)
         alone = not (jobs or on_nodes) and why_not_compiled(query) is None
         if costs.contention != "fair" or unrolled.count() < LEAST or not alone:

@@ -9,6 +9,7 @@ import attrs
 
 from parcast import Assumption, Parts, Prediction, Query, UnsupportedError
 from parcast.model import WHOLE_NETWORK, Costs, Count, Seconds
+from parcast.program import job_times
 from parcast_simgrid.playing import MISSING, is_installed, play
 from parcast_simgrid.score import check_contention, score
 
@@ -55,7 +56,7 @@ class Flows:
         played, count = played_by_simgrid(query)
         parts = sum(played.parts, Parts()) * (1 / query.p)
         details: dict[str, Any] = {"operations": count}
-        if jobs := query.workload.content.job_times(played.ends, played.starts):
+        if jobs := job_times(query, played.ends, played.starts):
             details["jobs"] = jobs
         return Prediction(
             time=parts.total,

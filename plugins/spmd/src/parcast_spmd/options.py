@@ -44,11 +44,6 @@ class SioOptions(SampledOptions):
     #: exponential bursts, and else ``fixed-cycles``.
     method: SioMethod = "auto"
 
-    @property
-    def sio(self) -> SioMethod:
-        """Return the method, by the name that `MixedOptions` has for it."""
-        return self.method
-
 
 @attrs.frozen(kw_only=True)
 class AioOptions(Options):
@@ -57,11 +52,6 @@ class AioOptions(Options):
     #: Exact, or an approximation by its name
     method: AioMethod = "exact"
 
-    @property
-    def aio(self) -> AioMethod:
-        """Return the method, by the name that `MixedOptions` has for it."""
-        return self.method
-
 
 @attrs.frozen(kw_only=True)
 class MixedOptions(SampledOptions):
@@ -69,6 +59,18 @@ class MixedOptions(SampledOptions):
 
     sio: SioMethod = "auto"
     aio: AioMethod = "exact"
+
+    def of_model(self, model: Literal["sio", "bus", "clu"]) -> SioOptions | AioOptions:
+        """Return the options of the solver that has phases of this model alone."""
+        if model != "sio":
+            return AioOptions(passages=self.passages, method=self.aio)
+        return SioOptions(
+            passages=self.passages,
+            tolerance=self.tolerance,
+            most=self.most,
+            service=self.service,
+            method=self.sio,
+        )
 
 
 @attrs.frozen(kw_only=True)

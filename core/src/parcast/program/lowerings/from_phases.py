@@ -62,8 +62,9 @@ def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
 @lru_cache(maxsize=8)
 def _content(source: str, name: str, summary: str) -> Program:
     """Return the program of a source: of the same one the same, which is then unrolled once."""
-    workload = read_source(source, f"{name} as a program", name)
-    return Program(attrs.evolve(workload.content.tree, description=summary))
+    program: Program = read_source(source, f"{name} as a program", name).content
+    assert program.tree is not None, "it has a source"
+    return attrs.evolve(program, tree=attrs.evolve(program.tree, description=summary))
 
 
 def _formulas(phase: Phase) -> list[Formula]:

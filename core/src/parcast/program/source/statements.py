@@ -10,7 +10,17 @@ from parcast.errors import FileError, FormulaError, did_you_mean
 from parcast.program.source import operations
 from parcast.program.source.attributes import assigned, expressions, handed_on
 from parcast.program.source.operations import IN_TASKS, OFFLOADED, OPERATIONS, REQUESTS, REQUIRED
-from parcast.program.source.tree import Argument, Assign, For, If, Op, Pool, Statement, nested
+from parcast.program.source.tree import (
+    Argument,
+    Assign,
+    For,
+    If,
+    Op,
+    Pool,
+    Site,
+    Statement,
+    nested,
+)
 from parcast.quantities.expressions import (
     BINARY,
     FUNCTIONS,
@@ -42,7 +52,7 @@ _HINTS: Mapping[type[ast.AST], tuple[str, str]] = {
 
 
 class Reader:
-    """Turns the statements of one program into its tree, counting the sites.
+    """Turns the statements of one program into its tree, and notes where its operations stand.
 
     Parameters
     ----------
@@ -50,12 +60,20 @@ class Reader:
         The file, which starts every error's sentence.
     parameters
         Names that have a value from the start, beside ``rank`` and ``size``.
+
+    Attributes
+    ----------
+    sites
+        Every operation and pool that was read, in the order of the text.
+    offloads
+        Whether any of them may compute on an accelerator.
     """
 
     def __init__(self, where: str, parameters: Mapping[str, object]) -> None:
         self._where = where
         self._parameters = parameters
-        self._sites = 0
+        self.sites: list[Site] = []
+        self.offloads = False
         self._variables: set[str] = set()
         self._requests: dict[str, int] = {}
         self._read: list[Name] = []
@@ -199,7 +217,7 @@ class Reader:
             self._fail(at[0], "pool() takes a range(...), bytes=, result= and master=")
         if "result" in keywords and "master" not in keywords:
             self._fail(at[0], "results are sent to a master; name it: pool(..., result=, master=0)")
-        site, self._sites = self._sites, self._sites + 1
+        site = self._site("pool", at)
         start, stop, step = self._range(call.args[0], at)
         amount, result = (
             self._expression(keywords[name]) if name in keywords else Num(0, *at)
@@ -258,9 +276,9 @@ class Reader:
                 self._fail(call.lineno, f"{name}() on its own does nothing; assign its value")
             hint = did_you_mean(name, OPERATIONS) or f" Known: {', '.join(OPERATIONS)}."
             self._fail(call.lineno, f"there is no operation {name!r}.{hint}")
-        site, self._sites = self._sites, self._sites + 1
-        values = self._given(name, call)
         at = (call.lineno, call.col_offset)
+        site = self._site(name, at)
+        values = self._given(name, call)
         self._check_offloaded(name, values, call.lineno)
         arguments = {
             argument.name: self._argument(name, argument, values[argument.name])
@@ -270,10 +288,16 @@ class Reader:
         }
         return Op(name, arguments, handle, site, *at)
 
+    def _site(self, name: str, at: tuple[int, int]) -> int:
+        """Return the number of the next operation or pool, which stands here."""
+        self.sites.append(Site(name, *at))
+        return len(self.sites) - 1
+
     def _check_offloaded(self, name: str, values: Mapping[str, ast.expr], line: int) -> None:
         """Refuse what says how an accelerator computes where a processor does."""
         on = values.get("on")
         if isinstance(on, ast.Constant) and on.value == "gpu":
+            self.offloads = True
             return
         for word in values.keys() & set(OFFLOADED) - {"on"}:
             self._fail(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 
 import attrs
 
@@ -124,10 +123,5 @@ class Tree:
     description: str = ""  #: the docstring
     parameters: Mapping[str, Value] = attrs.field(factory=dict)
     body: tuple[Statement, ...] = attrs.field(repr=False)
+    sites: tuple[Site, ...] = attrs.field(repr=False)  #: of operations and pools, by ``site``
     source: str = attrs.field(default="", repr=False)  #: the text that was read
-
-    @cached_property
-    def sites(self) -> tuple[Site, ...]:
-        """Every operation and pool of the text, by its ``site``."""
-        placed = (statement for statement in nested(self.body) if isinstance(statement, Op | Pool))
-        return tuple(Site(statement.name, statement.line, statement.col) for statement in placed)

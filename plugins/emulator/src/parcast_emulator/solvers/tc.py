@@ -9,6 +9,7 @@ import attrs
 
 from parcast import Assumption, Parts, Prediction, Query, UnsupportedError
 from parcast.model import Count
+from parcast.program import job_times
 from parcast_emulator.blocks import Blocks
 from parcast_emulator.coupling import Coupling
 from parcast_emulator.emulators.of_program import Processes
@@ -153,7 +154,7 @@ def _program(query: Query, options: Options) -> Prediction:
         details["simulated"] = {"ranks": part.size, "each for": part.copies}
     if used := utilization(query, max(finished.ends)):
         details["utilization"] = used
-    if jobs := query.workload.content.job_times(finished.ends, finished.starts):
+    if jobs := job_times(query, finished.ends, finished.starts):
         details["jobs"] = jobs
     if costs_of(query)[1]:
         notes.append("files lie on the disks of each process's own node, one after another")

@@ -121,7 +121,7 @@ def _rates(
         on_it = [n * kind.compute * (kind.node == node) for kind in order]
         stations.append(station(f"node {node}", on_it))
     classes = tuple(JobClass(name=f"{i}", population=kinds[k]) for i, k in enumerate(order))
-    method = "auto" if phase.options.aio == "exact" else phase.options.aio
+    method = "auto" if phase.options.method == "exact" else phase.options.method
     solution = solve(ClosedNetwork(stations=tuple(stations), classes=classes), method)
     rates: dict[_Kind, tuple[float, _Spent]] = {}
     for r, kind in enumerate(order):

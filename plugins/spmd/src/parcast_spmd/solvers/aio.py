@@ -101,7 +101,7 @@ def _simple(phase: Demands) -> Answer | None:
         return solve_uneven(phase)
     if (direct := _without_network(phase)) is not None:
         return direct
-    return None if phase.options.aio == "exact" else _approximate(phase, phase.options.aio)
+    return None if phase.options.method == "exact" else _approximate(phase, phase.options.method)
 
 
 def _approximate(phase: Demands, method: str) -> Answer:
@@ -214,7 +214,7 @@ def notes(phase: Demands, result: Answer) -> Iterator[str]:
     if (means or method == "delay") and phase.groups > 1 and not phase.constant:
         yield STEADY
     if method in APPROXIMATIONS:
-        if method != phase.options.aio:
+        if method != phase.options.method:
             yield _OUTSIDE
         yield _APPROXIMATE
     if means and phase.constant:

@@ -11,4 +11,6 @@ from parcast_spmd.solvers.phases import PhaseModel, PhaseSolver
 def mixed() -> PhaseSolver:
     """Return the solver of phases of any kind: it assumes and costs what their solvers do."""
     models: dict[Model, PhaseModel] = {"sio": sio.MODEL, "bus": aio.BUS, "clu": aio.CLU}
-    return PhaseSolver(models, MixedOptions, range_of=sio.range_of)
+    return PhaseSolver(
+        models, MixedOptions, range_of=sio.range_of, options_of=MixedOptions.of_model
+    )

@@ -61,6 +61,8 @@ class PhaseSolver:
     cost: Callable[[Query], float] = formula_cost
     #: From where to where a code is that the models take as random
     range_of: Callable[[Sequence[Demands], Sequence[Answer]], Range | None] | None = None
+    #: What of its options the solver of one model alone has; None: they are of such a solver
+    options_of: Callable[[Any, Model], Any] | None = None
 
     def supports(self, query: Query) -> str | None:
         """Return None, or the first thing that the models cannot express."""
@@ -77,8 +79,18 @@ class PhaseSolver:
     def assumptions(self, query: Query) -> tuple[Assumption, ...]:
         """Return what the models that the phases need take for granted, each once."""
         names = {model_of(phase, query) for phase in query.workload.content.at(query)}
-        needed = [model for name, model in self.models.items() if name in names]
-        return tuple(dict.fromkeys(chain.from_iterable(m.assumptions(query) for m in needed)))
+        needed = [
+            model.assumptions(self._asked_alone(query, name))
+            for name, model in self.models.items()
+            if name in names
+        ]
+        return tuple(dict.fromkeys(chain.from_iterable(needed)))
+
+    def _asked_alone(self, query: Query, model: Model) -> Query:
+        """Return the query as the solver of one model alone is asked it."""
+        if self.options_of is None or query.options is None:
+            return query
+        return query.with_options(self.options_of(query.options, model))
 
     def solve(self, query: Query) -> Prediction:
         """Return the prediction."""
@@ -111,7 +123,14 @@ class PhaseSolver:
 
     def _demands(self, query: Query) -> tuple[tuple[Demands, ...], ...]:
         options = query.options or self.options()
-        return tuple(demands(query, level, options) for level in _levels(query))
+        variants = tuple(demands(query, level, options) for level in _levels(query))
+        own = self.options_of
+        if own is None:
+            return variants
+        return tuple(
+            tuple(attrs.evolve(phase, options=own(options, phase.model)) for phase in phases)
+            for phases in variants
+        )
 
     def _solve(self, phases: Sequence[Demands]) -> list[Answer]:
         """Return each phase's answer, in order."""

@@ -49,7 +49,7 @@ def sio() -> PhaseSolver:
 def assumptions(query: Query) -> Iterator[Assumption]:
     """Yield what equation 16 takes for granted."""
     yield from network_assumption(query)
-    if getattr(query.options, "sio", "auto") in ("auto", "eq16") and bursts_vary(query):
+    if getattr(query.options, "method", "auto") in ("auto", "eq16") and bursts_vary(query):
         laws = {phase.distribution.law for phase in query.workload.content.at(query)} - {"exp"}
         yield Assumption(
             "bursts before an I/O are exponential, and geometric in number (eq. 16)",
@@ -78,22 +78,22 @@ def method_of(phase: Demands) -> SioMethod:
         If the method that is asked for cannot take the phase.
     """
     options = phase.options
-    if options.sio == "auto":
+    if options.method == "auto":
         eq16 = phase.distribution.law == "exp" and options.service is None
         fixed = phase.uneven is not None or phase.constant or not eq16
         return "fixed-cycles" if fixed or not (phase.delay or phase.shared) else "eq16"
-    if options.sio != "fixed-cycles":
+    if options.method != "fixed-cycles":
         if phase.uneven is not None:
             raise UnsupportedError(
-                f"method {options.sio!r} takes equal processes with a processor each, and these "
+                f"method {options.method!r} takes equal processes with a processor each, and these "
                 "are not; use 'fixed-cycles'"
             )
         if options.service is not None:
             raise UnsupportedError(
-                f"method {options.sio!r} takes exponential passages of the network and no other "
+                f"method {options.method!r} takes exponential passages of the network and no other "
                 "law of service; use 'fixed-cycles'"
             )
-    chosen: SioMethod = options.sio
+    chosen: SioMethod = options.method
     return chosen
 
 
