@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from parcast.comparison.grid import Placed
     from parcast.comparison.job_placement import Placement
-    from parcast.comparison.solving import Tell
+    from parcast.comparison.tasks import Tell
     from parcast.model.query import Prediction
     from parcast.results.results import Results
     from parcast.study.reading import Study

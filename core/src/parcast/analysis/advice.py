@@ -9,7 +9,9 @@ import attrs
 
 from parcast.analysis.point import point
 from parcast.comparison.grid import Placed
-from parcast.comparison.solving import Task, Tell, default_of, resolve, silent, solve_all
+from parcast.comparison.lowering import default_of
+from parcast.comparison.solving import resolve, solve_all
+from parcast.comparison.tasks import Task, Tell, silent
 from parcast.model.query import Assumption, Prediction, Query, Status, is_lower_bound
 from parcast.plugins.entries import load
 from parcast.quantities.units import format_seconds

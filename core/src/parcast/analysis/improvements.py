@@ -11,7 +11,8 @@ import attrs
 from parcast.analysis.point import point
 from parcast.comparison.elasticities import Elasticities, Solved, elasticities
 from parcast.comparison.grid import Placed, Question, Scenario
-from parcast.comparison.solving import Task, Tell, resolve, silent, solve_all
+from parcast.comparison.solving import resolve, solve_all
+from parcast.comparison.tasks import Task, Tell, silent
 from parcast.comparison.waits import without_waits
 from parcast.errors import UnsupportedError
 from parcast.model.numbers import improved, numbers_of

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from parcast.comparison.over import Over, parse_over, read_overs
     from parcast.comparison.recorded import is_recorded, measured_times, step_times
     from parcast.comparison.settings import Settings, set_values, split_assignment
-    from parcast.comparison.solving import Outcome, Task, Tell, resolve, silent, solve_all
+    from parcast.comparison.solving import resolve, solve_all
+    from parcast.comparison.tasks import Outcome, Task, Tell, silent
 else:
     __getattr__ = lazily(__name__)
 

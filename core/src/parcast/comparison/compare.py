@@ -25,7 +25,8 @@ from parcast.comparison.provenance import provenance
 from parcast.comparison.recorded import measured_times
 from parcast.comparison.rows import answer
 from parcast.comparison.settings import Settings
-from parcast.comparison.solving import Tell, resolve, silent, solve_all
+from parcast.comparison.solving import resolve, solve_all
+from parcast.comparison.tasks import Tell, silent
 from parcast.comparison.throughput import Items
 from parcast.errors import UncertaintyError, UnknownNameError
 from parcast.model.machine import Machine

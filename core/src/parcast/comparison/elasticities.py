@@ -16,7 +16,8 @@ import attrs
 
 from parcast.comparison.grid import Question
 from parcast.comparison.settings import Settings
-from parcast.comparison.solving import Outcome, Task, Tell, silent, solve_all, stated_cost
+from parcast.comparison.solving import solve_all, stated_cost
+from parcast.comparison.tasks import Outcome, Task, Tell, silent
 from parcast.model.numbers import improved, numbers_of
 from parcast.model.query import Prediction, Query, Status
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from parcast.errors import InvalidPointError, UnsupportedError
 from parcast.model.workload import Job, Workload
+from parcast.plugins.entries import JOBS
+
+if TYPE_CHECKING:
+    from parcast.plugins.catalog import Catalog
 
 _SPLIT = re.compile(r"\d{1,15}(\+\d{1,15})+")
 
@@ -54,6 +58,14 @@ def joined(workloads: Sequence[Workload]) -> Workload:
         summary=f"{len(jobs)} jobs at once",
         data={"jobs": {name: dict(job.workload.data) for name, job in jobs.items()}},
     )
+
+
+def check_followed(registry: Catalog, name: str) -> None:
+    """Refuse several jobs where the solver or the family of this name does not follow them."""
+    able = [entry for entry in registry.solvers.values() if JOBS in entry.follows]
+    if name not in {word for entry in able for word in (entry.name, entry.family)}:
+        names = " or ".join(entry.name for entry in able) or "a solver that follows several"
+        raise UnsupportedError(f"answers for one job at a time; ask {names}")
 
 
 def with_processes(workloads: Sequence[Workload], p: Any) -> list[Workload]:

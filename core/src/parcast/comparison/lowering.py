@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
 from parcast.errors import UnsupportedError
 from parcast.model.query import Query
-from parcast.plugins.entries import Lowering, load
+from parcast.plugins.entries import Lowering, SolverEntry, load
+
+if TYPE_CHECKING:
+    from parcast.plugins.catalog import Catalog
 
 
 def path(lowerings: Mapping[str, Lowering], source: str, goal: str) -> tuple[Lowering, ...] | None:
@@ -28,6 +31,16 @@ def path(lowerings: Mapping[str, Lowering], source: str, goal: str) -> tuple[Low
             if step.source == kind:
                 heappush(queue, (length + 1, noted + (not step.exact), (*names, name), step.goal))
     return None
+
+
+def default_of(registry: Catalog, family: str, kind: str) -> SolverEntry:
+    """Return who answers for a family that registers no choice: the nearest to the kind."""
+
+    def rank(entry: SolverEntry) -> tuple[bool, bool, int, str]:
+        way = path(registry.lowerings, kind, entry.kind)
+        return (way is None, entry.on_request, len(way or ()), entry.name)
+
+    return min((entry for entry in registry.solvers.values() if entry.family == family), key=rank)
 
 
 class Conversion(NamedTuple):

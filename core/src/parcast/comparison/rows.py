@@ -11,17 +11,8 @@ import attrs
 
 from parcast.comparison.grid import Question
 from parcast.comparison.settings import Settings
-from parcast.comparison.solving import (
-    PASSING,
-    Budget,
-    Outcome,
-    Task,
-    Tell,
-    resolve,
-    silent,
-    solve_all,
-    within_budget,
-)
+from parcast.comparison.solving import Budget, resolve, solve_all, within_budget
+from parcast.comparison.tasks import PASSING, Outcome, Task, Tell, silent
 from parcast.errors import ParcastError, is_passing
 from parcast.model.answers import Answers, Sources, key_of
 from parcast.model.price import charge

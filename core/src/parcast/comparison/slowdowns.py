@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.comparison.grid import Question
-from parcast.comparison.solving import Outcome, Tell, resolve, solve_all
+from parcast.comparison.solving import resolve, solve_all
+from parcast.comparison.tasks import Outcome, Tell
 from parcast.results.row import Row
 
 if TYPE_CHECKING:

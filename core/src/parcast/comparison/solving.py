@@ -1,4 +1,4 @@
-"""Tasks: a query brought to one solver, and what became of it."""
+"""Solving: queries are brought to solvers, and all tasks of one solver solved together."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison.lowering import Conversion, convert, path
+from parcast.comparison.lowering import Conversion, convert, default_of, path
 from parcast.comparison.not_modeled import not_modeled
 from parcast.comparison.settings import Settings
+from parcast.comparison.tasks import PASSING, Outcome, Task, Tell, silent
 from parcast.errors import (
     FileError,
     InvalidPointError,
@@ -22,91 +23,12 @@ from parcast.errors import (
     is_passing,
 )
 from parcast.model.query import Prediction, Query, Status, is_lower_bound
-from parcast.model.workload import Repetitions
-from parcast.plugins.entries import JOBS, Solver, SolverEntry, load
+from parcast.plugins.entries import Solver, SolverEntry, load
 from parcast.quantities.units import format_seconds
 
 if TYPE_CHECKING:
+    from parcast.comparison.repeated import Repeated
     from parcast.plugins.catalog import Catalog
-
-
-Tell = Callable[[str], None]  #: hears, in words for people, what is being done
-
-
-def silent(_text: str) -> None:
-    """Tell nobody."""
-
-
-#: The detail of an answer that the host spoiled, and that no study keeps: the kind of error.
-PASSING = "passing"
-
-
-@attrs.frozen
-class Repeated:
-    """Repetitions that a recorded run has, and how many are asked about."""
-
-    repetitions: Repetitions
-    asked: float
-
-    @classmethod
-    def of(cls, query: Query) -> Repeated | None:
-        """Return what a query asks about, None where its workload repeats nothing.
-
-        Raises
-        ------
-        InvalidPointError
-            If there is no such number of repetitions.
-        """
-        repetitions = query.workload.repetitions
-        if repetitions is None:
-            return None
-        return cls(repetitions, repetitions.asked(query.values))
-
-    def of_run(self, prediction: Prediction) -> Prediction:
-        """Return what those asked about take, by what a solver says of all that were recorded.
-
-        They are one run to a solver; its time divided by their number is the mean of one.
-        """
-        if prediction.time is None:
-            return prediction
-        factor = self.asked / len(self.repetitions.seconds)
-
-        def scaled(seconds: float | None) -> float | None:
-            return None if seconds is None else factor * seconds
-
-        return attrs.evolve(
-            prediction,
-            time=factor * prediction.time,
-            parts=prediction.parts and prediction.parts * factor,
-            lower=scaled(prediction.lower),
-            upper=scaled(prediction.upper),
-            std=scaled(prediction.std),
-            ci=prediction.ci and (factor * prediction.ci[0], factor * prediction.ci[1]),
-            quantiles={level: factor * value for level, value in prediction.quantiles.items()},
-            notes=(f"the time of {self.repetitions.describe(self.asked)}", *prediction.notes),
-        )
-
-
-@attrs.frozen
-class Task:
-    """A query brought to the kind of one solver."""
-
-    entry: SolverEntry
-    query: Query
-    steps: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    exact: bool = True  #: every lowering on the way was
-    below: bool = True  #: every lowering on the way kept lower bounds
-    conversion: float = 0.0  #: seconds that the first lowering says it takes
-    repeated: Repeated | None = None  #: what the time is of, where a recorded run repeats it
-
-
-@attrs.frozen
-class Outcome:
-    """What became of a task, and how long it took."""
-
-    prediction: Prediction
-    seconds: float | None = None
 
 
 @attrs.frozen
@@ -146,76 +68,86 @@ def resolve(
     that looks for each target once. A conversion that takes more than is left of the ``budget``
     is not begun.
     """
-    steps: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    original, seconds = query, 0.0
     try:
-        if hasattr(query.workload.content, "check"):  # found once, before any solver
-            query.workload.content.check(query)
-        repeated = Repeated.of(query)
-        if query.workload.jobs:
-            _check_jobs(registry, name)
-        if name in registry.solvers:
-            entry = registry.solvers[name]
-        elif name in registry.families:
-            family = registry.families[name]
-            if family.kind is not None:
-                conversion = _conversion(registry, query, family.kind, load)
-                if budget is not None and conversion > budget.left:
-                    return budget.refusal(name, conversion)
-                query, steps, notes, seconds = convert(registry.lowerings, query, family.kind)
-            entry = registry.entry(load(family.target)(query))
-        else:
-            entry = default_of(registry, name, query.workload.kind)
+        repeated = _check_workload(registry, name, query)
+        lowered = Conversion(query)
+        family = None if name in registry.solvers else registry.families.get(name)
+        if family is not None and family.kind is not None:
+            if refusal := _too_dear(registry, name, query, family.kind, load, budget):
+                return refusal
+            lowered = _converted(registry, lowered, family.kind, query)
+        entry = _entry(registry, name, lowered.query, load)
         options = settings.options_of(entry, query.p, query.d)
         if options is not None:
-            query = query.with_options(options)
-        conversion = _conversion(registry, original, entry.kind, load)
-        if budget is not None and conversion > budget.left:
-            return budget.refusal(name, conversion)
-        same = query.workload.kind == entry.kind
-        ways = registry.lowerings
-        lowered = Conversion(query) if same else convert(ways, query, entry.kind, original)
-        query, steps, notes = lowered.query, steps + lowered.steps, notes + lowered.notes
-        seconds += lowered.seconds
-        taken = [registry.lowerings[step] for step in steps]
-        reason = (solver_of or registry.solver)(entry.name).supports(query)
+            lowered = lowered._replace(query=lowered.query.with_options(options))
+        if refusal := _too_dear(registry, name, query, entry.kind, load, budget):
+            return refusal
+        lowered = _converted(registry, lowered, entry.kind, query)
+        reason = (solver_of or registry.solver)(entry.name).supports(lowered.query)
     except FileError:  # a wrong option is the asker's to mend
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
         return _without_answer(error)
     if reason is not None:
         return Prediction(status=Status.REFUSED, message=str(reason))
-    notes += tuple(not_modeled(registry, entry, original if steps else query))
-    exact = not taken or all(way.exact for way in taken)
-    below = exact or all(way.exact or way.below for way in taken)
-    return Task(entry, query, steps, notes, exact, below, seconds, repeated)
+    asked = query if lowered.steps else lowered.query
+    notes = (*lowered.notes, *not_modeled(registry, entry, asked))
+    ways = [registry.lowerings[step] for step in lowered.steps]
+    exact = not ways or all(way.exact for way in ways)
+    below = exact or all(way.exact or way.below for way in ways)
+    return Task(entry, lowered.query, lowered.steps, notes, exact, below, lowered.seconds, repeated)
 
 
-def _conversion(registry: Catalog, query: Query, goal: str, load: Callable[[str], Any]) -> float:
-    """Return the stated seconds of turning a query's workload into a kind; 0 where none are."""
+def _check_workload(registry: Catalog, name: str, query: Query) -> Repeated | None:
+    """Refuse a workload that has no meaning here; return what of a recorded one is asked about."""
+    workload = query.workload
+    if hasattr(workload.content, "check"):  # found once, before any solver
+        workload.content.check(query)
+    if workload.jobs:
+        from parcast.comparison.jobs import check_followed
+
+        check_followed(registry, name)
+    if workload.repetitions is None:
+        return None
+    from parcast.comparison.repeated import Repeated
+
+    return Repeated(workload.repetitions, workload.repetitions.asked(query.values))
+
+
+def _entry(registry: Catalog, name: str, query: Query, load: Callable[[str], Any]) -> SolverEntry:
+    """Return the solver of a name, or that of a family: whom it chooses, or the nearest."""
+    if name in registry.solvers:
+        return registry.solvers[name]
+    if name in registry.families:
+        return registry.entry(load(registry.families[name].target)(query))
+    return default_of(registry, name, query.workload.kind)
+
+
+def _converted(registry: Catalog, lowered: Conversion, goal: str, asked: Query) -> Conversion:
+    """Return what a query becomes that is converted further, where it is not of the kind yet."""
+    query, steps, notes, seconds = lowered
     if query.workload.kind == goal:
-        return 0.0
+        return lowered
+    further = convert(registry.lowerings, query, goal, asked)
+    return Conversion(
+        further.query, steps + further.steps, notes + further.notes, seconds + further.seconds
+    )
+
+
+def _too_dear(
+    registry: Catalog,
+    name: str,
+    query: Query,
+    goal: str,
+    load: Callable[[str], Any],
+    budget: Budget | None,
+) -> Prediction | None:
+    """Return the refusal where a conversion takes more seconds than are left, as it states."""
+    if budget is None or query.workload.kind == goal:
+        return None
     ways = path(registry.lowerings, query.workload.kind, goal)
-    return float(load(ways[0].cost)(query)) if ways and ways[0].cost else 0.0
-
-
-def _check_jobs(registry: Catalog, name: str) -> None:
-    """Refuse several jobs where the solver or the family of this name does not follow them."""
-    able = [entry for entry in registry.solvers.values() if JOBS in entry.follows]
-    if name not in {word for entry in able for word in (entry.name, entry.family)}:
-        names = " or ".join(entry.name for entry in able) or "a solver that follows several"
-        raise UnsupportedError(f"answers for one job at a time; ask {names}")
-
-
-def default_of(registry: Catalog, family: str, kind: str) -> SolverEntry:
-    """Return who answers for a family that registers no choice: the nearest to the kind."""
-
-    def rank(entry: SolverEntry) -> tuple[bool, bool, int, str]:
-        way = path(registry.lowerings, kind, entry.kind)
-        return (way is None, entry.on_request, len(way or ()), entry.name)
-
-    return min((entry for entry in registry.solvers.values() if entry.family == family), key=rank)
+    seconds = float(load(ways[0].cost)(query)) if ways and ways[0].cost else 0.0
+    return budget.refusal(name, seconds) if seconds > budget.left else None
 
 
 def _without_answer(error: BaseException) -> Prediction:

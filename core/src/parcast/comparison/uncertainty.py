@@ -17,7 +17,8 @@ import attrs
 
 from parcast.comparison.grid import Question, Scenario
 from parcast.comparison.settings import Settings
-from parcast.comparison.solving import PASSING, Outcome, Task, resolve, solve_all
+from parcast.comparison.solving import resolve, solve_all
+from parcast.comparison.tasks import PASSING, Outcome, Task
 from parcast.errors import FormulaError, ParcastError, UncertaintyError
 from parcast.files.structuring import structure, uncertain_numbers
 from parcast.files.tables import workload_from_data

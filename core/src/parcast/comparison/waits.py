@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.comparison.elasticities import LEAST, REST, Resolve, Solved
-from parcast.comparison.solving import Tell, silent, solve_all
+from parcast.comparison.solving import solve_all
+from parcast.comparison.tasks import Tell, silent
 from parcast.model.costs import Costs
 from parcast.model.query import Query
 from parcast.program.matching.prepare import matched_program

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from parcast.comparison.rows import MOST_ALONE, answer
-from parcast.comparison.solving import PASSING
+from parcast.comparison.tasks import PASSING
 from parcast.errors import ParcastError
 from parcast.model.answers import Answers
 from parcast.results.packing import Pack
