@@ -39,5 +39,37 @@ def test_a_third_party_gets_its_notes_by_the_same_mechanism(make_registry, phase
     assert not any("is not modeled" in one for one in found)
 
 
+@pytest.mark.parametrize(
+    ("phase", "nodes", "told"),
+    [
+        ({"parallel": 1, "memory_bytes": 1}, {}, True),
+        ({"parallel": 1, "memory_bytes": 1}, {"core_bandwidth": 1}, False),
+        ({"parallel": 1, "memory_bytes": 1}, {"memory_bandwidth": 1}, False),
+        ({"parallel": 1}, {}, False),
+    ],
+)
+def test_memory_that_the_machine_does_not_state_limits_nothing_and_rows_say_so(
+    make_registry, phase, nodes, told
+):
+    machine = {"name": "m", "processor": {"rate": 1}, "nodes": nodes}
+    registry: Registry = make_registry("works")
+    notes = registry.predict({"name": "w", "phase": [phase]}, machine, "works", p=1).notes
+    assert any("memory limits nothing" in note for note in notes) is told
+
+
+@pytest.mark.parametrize(("on", "told"), [("", True), (', on="gpu"', False)])
+def test_the_memory_of_accelerators_is_their_own(make_registry, tmp_path, on, told):
+    path = tmp_path / "w.py"
+    path.write_text(f"def program(rank, size):\n    compute(1, bytes=8{on})\n")
+    machine = {
+        "name": "m", "processor": {"rate": 1},
+        "accelerator": {
+            "name": "a", "per_node": 1, "memory": 1, "memory_bandwidth": 1, "rates": {"fp64": 1},
+        },
+    }  # fmt: skip
+    rows = make_registry("works").compare(path, machine, p=1).rows
+    assert any("memory limits nothing" in note for row in rows for note in row.notes) is told
+
+
 def test_what_solvers_may_follow_is_listed_once():
     assert set(COST_FEATURES) <= {one.name for one in FEATURES}

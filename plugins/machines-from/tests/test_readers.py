@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from parcast import Registry
 from parcast.cli import main
 from parcast.errors import FileError
+from parcast_machines_from.checking import check_machine
 from parcast_machines_from.estimating.machine import estimate
 from parcast_machines_from.reading import at_level, read_all, read_file
 
@@ -316,12 +318,50 @@ def test_a_ping_pong_of_the_first_of_many_is_not_taken_as_between_nodes(tmp_path
     reading = read_file(path)
     result = estimate(reading, "m", {"node": 128})
     assert "network" not in result.data
-    assert [note for note in result.notes if "pingpong.out:6" in note and "--within" in note]
+    assert [note for note in result.notes if "pingpong.out: pairs" in note and "--within" in note]
     far = estimate(at_level(reading, "network"), "m", {"node": 128}).data["network"]
     near = estimate(at_level(reading, "node"), "m", {"node": 128}).data["network"]
     assert far["startup"] == near["startup"]  # of the only node
     path.write_text(f"srun -N 1 -n 128 IMB-MPI1 PingPong\n{IMB_OF_MANY}")
     assert read_file(path).series[0].within == "node"
+
+
+IMB_PAIRS = """\
+# Benchmarking Uniband
+# #processes = {processes}
+#---------------------------------------------------
+       #bytes #repetitions   Mbytes/sec      Msg/sec
+         1024         1000      9000.00      8789062
+        65536         1000     30000.00       457763
+
+"""
+
+
+def test_pairs_that_may_be_on_one_node_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "uniband.out"
+    path.write_text(IMB_PAIRS.format(processes=32))
+    reading = read_file(path)
+    assert [note for note in estimate(reading, "m", {}).notes if "uniband.out: pairs" in note]
+    registry = Registry()
+    machine = registry.machine("milan-hdr")
+    checked = check_machine(registry, machine, reading, limit=64, samples=0)
+    assert not checked.compared
+    assert any("--within node=FILE" in note for note in checked.notes)
+    near = check_machine(registry, machine, at_level(reading, "node"), limit=64, samples=0)
+    assert {item.within for item in near.compared} == {"node"}
+    path.write_text(f"srun -N 1 -n 32 IMB-MPI1 Uniband\n{IMB_PAIRS.format(processes=32)}")
+    assert read_file(path).series[0].within == "node"
+
+
+def test_two_processes_whose_nodes_are_not_stated_are_taken_as_apart_with_a_note(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "uniband.out"
+    path.write_text(IMB_PAIRS.format(processes=2))
+    notes = estimate(read_file(path), "m", {}).notes
+    assert [note for note in notes if "taken as between two nodes" in note]
+    path.write_text(f"srun -N 2 -n 2 IMB-MPI1 Uniband\n{IMB_PAIRS.format(processes=2)}")
+    assert not estimate(read_file(path), "m", {}).notes
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a machine states and a solver does not model: one mechanism tells it for all solvers."""
+"""What a solver does not model: what a machine states, and memory that it does not state."""
 
 from __future__ import annotations
 
@@ -59,6 +59,12 @@ FEATURES = (
 )
 
 
+_UNLIMITED = (
+    "the workload states bytes that it moves through memory, and the machine no "
+    "nodes.memory_bandwidth: memory limits nothing, and the time may be too low"
+)
+
+
 def not_modeled(registry: Catalog, entry: SolverEntry, query: Query) -> Iterator[str]:
     """Yield a note on each thing that the query's machine states and the solver does not obey.
 
@@ -79,14 +85,17 @@ def not_modeled(registry: Catalog, entry: SolverEntry, query: Query) -> Iterator
         for feature in FEATURES
         if (feature.lacking or feature.name not in entry.follows) and feature.stated(query)
     ]
-    if features:
-        uses = _uses(query) if any(feature.use for feature in features) else {}
-        for feature in features:
-            if not feature.use or uses.get(feature.use):
-                words.append((feature.name, feature.words))
-            elif feature.use in uses and feature.lacking:
-                limit = f"the machine's {feature.name} limits nothing"
-                yield f"the workload states no {feature.lacking}, so {limit}"
+    nodes = query.machine.nodes
+    unlimited = nodes.memory_bandwidth is None and nodes.core_bandwidth is None
+    uses = _uses(query) if unlimited or any(feature.use for feature in features) else {}
+    for feature in features:
+        if not feature.use or uses.get(feature.use):
+            words.append((feature.name, feature.words))
+        elif feature.use in uses and feature.lacking:
+            limit = f"the machine's {feature.name} limits nothing"
+            yield f"the workload states no {feature.lacking}, so {limit}"
+    if unlimited and uses.get("memory"):
+        yield _UNLIMITED
     for name, choice in words:
         if choice and name not in entry.follows:
             yield f"the machine's {name} ({choice}) is not modeled"

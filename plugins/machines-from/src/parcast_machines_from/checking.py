@@ -12,7 +12,7 @@ import numpy as np
 
 from parcast.errors import UncertaintyError
 from parcast_machines_from.estimating.curves import spread_of
-from parcast_machines_from.records import Reading, Series, Value
+from parcast_machines_from.records import BETWEEN_TWO, FIRST, Reading, Series, Value
 from parcast_machines_from.simultaneous import LEVEL, Deviation, critical
 
 if TYPE_CHECKING:
@@ -49,9 +49,6 @@ PROGRAMS: Mapping[str, Program] = {
     "write-shared": Program("write_shared", 1),
     **{name: Program(name, 2) for name in _COLLECTIVES},
 }
-
-#: Those between two nodes, half of the processes on each, unless an output says otherwise.
-_BETWEEN_TWO = frozenset({"latency", "bandwidth", "bidirectional", "pairs"})
 
 #: What one process moves or computes where the output does not say how much.
 _TRIAD, _WRITE, _ROWS = 240e6, float(1 << 30), 2048
@@ -224,6 +221,11 @@ def _unfit(series: Series, machine: Machine, limit: int) -> str:
         return "no program does what it does"
     if series.memory == "device":
         return "its buffers are in an accelerator's memory"
+    if series.within == FIRST:
+        return (
+            "which processes were on one node the output does not say; --within node=FILE or "
+            "--within network=FILE says it"
+        )
     rate = machine.sources.get("processor.rate", "")
     if series.benchmark == "gemm" and rate.startswith("measured: POLY1"):
         return "the file's rate is that of a polynomial; measure it with --kernel dgemm"
@@ -233,7 +235,7 @@ def _unfit(series: Series, machine: Machine, limit: int) -> str:
     if processes > limit:
         return f"it has {processes:,} processes; --limit {processes} takes it"
     nodes = series.nodes
-    if series.benchmark in _BETWEEN_TWO and not series.within:
+    if series.benchmark in BETWEEN_TWO and not series.within:
         nodes = 2
     each = math.ceil(processes / nodes) if nodes else 1
     if each > machine.nodes.cores and not machine.nodes.oversubscribe:
@@ -299,7 +301,7 @@ def _mapping(series: Series, machine: Machine, processes: int) -> Any:
     """Return where the processes of a benchmark ran, as far as its output says."""
     if series.within or series.benchmark.startswith(("triad", "gemm", "write")):
         return "block"
-    if series.benchmark in _BETWEEN_TWO:
+    if series.benchmark in BETWEEN_TWO:
         return tuple(0 if 2 * rank < processes else 1 for rank in range(processes))
     if series.nodes is None or -(-processes // series.nodes) == machine.nodes.cores:
         return "block"

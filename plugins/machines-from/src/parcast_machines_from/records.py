@@ -21,6 +21,9 @@ Within = str
 #: Where two processes are that are the first of many: on one node, unless they were placed apart.
 FIRST = "first-of-many"
 
+#: Between two nodes, half of the processes on each, unless an output says otherwise.
+BETWEEN_TWO = frozenset({"latency", "bandwidth", "bidirectional", "pairs"})
+
 
 @attrs.frozen
 class Value:

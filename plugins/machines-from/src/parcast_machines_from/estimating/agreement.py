@@ -10,7 +10,7 @@ from parcast.errors import ParcastError
 from parcast.quantities import parse_quantity
 from parcast_machines_from.estimating.curves import contradictions
 from parcast_machines_from.estimating.numbers import Stated
-from parcast_machines_from.records import Fact, Reading, Series
+from parcast_machines_from.records import FIRST, Fact, Reading, Series
 
 #: What an own measurement of the host has in front of a machine's key.
 MEASURED = "machine."
@@ -51,7 +51,7 @@ def disagreements(reading: Reading) -> Iterator[str]:
 
 def _is_comparable(item: Series) -> bool:
     """Tell whether an output says all that its values depend on."""
-    if item.benchmark in _UNLIKE or item.quantity == "1/s":
+    if item.benchmark in _UNLIKE or item.quantity == "1/s" or item.within == FIRST:
         return False
     return item.benchmark in _PAIRS | _NODES or item.processes is not None or bool(item.pairs)
 

@@ -11,7 +11,7 @@ import attrs
 from parcast_machines_from.estimating.curves import Curve, curve_of, line_through
 from parcast_machines_from.estimating.numbers import Stated, quantity, size_text
 from parcast_machines_from.estimating.pairs import PairEstimate, Piece, estimate_pair
-from parcast_machines_from.records import FIRST, Series, only_of
+from parcast_machines_from.records import BETWEEN_TWO, FIRST, Series, only_of
 
 #: A rise of a message's time by so much of it, and so many seconds, is where the protocol changes.
 _JUMP, _LEAST_JUMP = 0.15, 0.5e-6
@@ -35,6 +35,10 @@ class NetworkPart:
     numbers: tuple[Stated, ...]
     open: tuple[str, ...]  #: keys that nothing determines, and what would
     notes: tuple[str, ...]
+
+
+#: So many files are named in a note.
+_NAMED = 4
 
 
 def network_part(
@@ -115,14 +119,28 @@ def _within_one_node(
 
 
 def _unplaced(series: Sequence[Series]) -> Iterator[str]:
-    """Name ping-pongs that may have been on one node or on two."""
-    names = [item.where for item in only_of(series, "latency") if item.within == FIRST]
-    if names:
+    """Name outputs of pairs that may have been on one node or on two."""
+    pairs = [item for item in series if item.benchmark in BETWEEN_TWO and item.memory == "host"]
+    open_pairs = [item for item in pairs if item.within == FIRST]
+    if open_pairs:
         yield (
-            f"{', '.join(names)}: a ping-pong between the first two of many processes, on one node "
-            "unless they were placed apart; left out: --within node=FILE or --within network=FILE "
+            f"{_files(open_pairs)}: pairs of processes that may be on one node, as the first of "
+            "many mostly are, or on two; left out: --within node=FILE or --within network=FILE "
             "says which"
         )
+    apart = [item for item in pairs if not item.within and item.nodes is None]
+    if apart:
+        yield (
+            f"{_files(apart)}: taken as between two nodes, which the output does not say; "
+            "--within node=FILE says that its processes were on one"
+        )
+
+
+def _files(series: Sequence[Series]) -> str:
+    names = list(dict.fromkeys(item.where.rpartition(":")[0] for item in series))
+    if len(names) <= _NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} others"
 
 
 def _saturation(series: Sequence[Series]) -> Iterator[Stated]:

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import re
 
-from parcast_machines_from.readers.launch import before
-from parcast_machines_from.records import FIRST, Lines, Reading, Series, Value, number, sections
+from parcast_machines_from.readers.launch import Launch, before
+from parcast_machines_from.records import (
+    BETWEEN_TWO,
+    FIRST,
+    Lines,
+    Reading,
+    Series,
+    Value,
+    number,
+    sections,
+)
 
 _TITLE = re.compile(r"^\s*# Benchmarking:?\s+(\S+)\s*$")
 _SUITE = re.compile(r"Intel ?\(R\) MPI Benchmarks? (?:Suite )?(?:V)?([\d.]+)?")
@@ -28,6 +37,7 @@ _BENCHMARKS = {
     "barrier": "barrier",
     "uniband": "pairs",
 }
+_PAIR = 2
 
 
 def read(lines: Lines) -> Reading:
@@ -84,10 +94,7 @@ def _section(lines: Lines, start: int, stop: int, name: str, tool: str) -> Readi
     if not values:
         return Reading(notes=(*notes, f"{where}: IMB's {name} has no rows; left out"))
     launch = before(lines, start)
-    within = ""
-    if benchmark == "latency":
-        others = any(_WAITING.search(text) for text in lines.lines[start - 1 : stop - 1])
-        within = "node" if launch.nodes == 1 else FIRST if others else ""
+    waiting = any(_WAITING.search(text) for text in lines.lines[start - 1 : stop - 1])
     series = Series(
         benchmark,
         "B/s" if benchmark == "pairs" else "s",
@@ -98,9 +105,19 @@ def _section(lines: Lines, start: int, stop: int, name: str, tool: str) -> Readi
         nodes=launch.nodes if processes in {None, launch.processes} else None,
         pairs=(processes or 2) // 2 if benchmark == "pairs" else None,
         window=64 if benchmark == "pairs" else None,
-        within=within,
+        within=_within(benchmark, launch, processes, waiting=waiting),
     )
     return Reading((series,), notes=tuple(notes))
+
+
+def _within(benchmark: str, launch: Launch, processes: int | None, *, waiting: bool) -> str:
+    """Return where the processes of a pair are to each other, as far as an output says it."""
+    if benchmark not in BETWEEN_TWO:
+        return ""
+    if launch.nodes == 1:
+        return "node"
+    many = waiting or ((processes or 2) > _PAIR and launch.nodes is None)
+    return FIRST if many else ""
 
 
 def _value(lines: Lines, line: int, row: dict[str, str], benchmark: str) -> Value | None:

@@ -7,7 +7,16 @@ import re
 import attrs
 
 from parcast_machines_from.readers.launch import before
-from parcast_machines_from.records import Lines, Quantity, Reading, Series, Value, number, sections
+from parcast_machines_from.records import (
+    BETWEEN_TWO,
+    Lines,
+    Quantity,
+    Reading,
+    Series,
+    Value,
+    number,
+    sections,
+)
 
 _TITLE = re.compile(r"^\s*# OSU (?P<what>.+?) Test(?: v?(?P<version>[\d.]+\S*))?\s*$")
 _ROW = re.compile(r"^\s*(\d+)((?:\s+[-\w.,]+)+)\s*$")
@@ -41,7 +50,6 @@ _BENCHMARKS: dict[str, tuple[str, Quantity, float]] = {
     "all-to-all personalized exchange latency": ("alltoall", "s", 1e-6),
     "barrier latency": ("barrier", "s", 1e-6),
 }
-_PAIRS = frozenset({"latency", "bandwidth", "bidirectional", "pairs"})
 _HEADERS = ("# size", "# avg latency", "# message size")
 _WINDOW_SIZE = 64  # of osu_bw, osu_bibw and osu_mbw_mr, unless they say another
 
@@ -91,12 +99,12 @@ def _read_section(lines: Lines, section: _Section) -> Reading:
         values,
         lines.path,
         f"OSU {version}" if version else "OSU",
-        processes=2 if benchmark in _PAIRS - {"pairs"} else launch.processes,
+        processes=2 if benchmark in BETWEEN_TWO - {"pairs"} else launch.processes,
         nodes=launch.nodes,
         pairs=int(pairs[1]) if pairs else None,
         window=(int(pairs[2]) if pairs else _WINDOW_SIZE) if quantity == "B/s" else None,
         memory="device" if device else "host",
-        within="node" if launch.nodes == 1 and benchmark in _PAIRS else "",
+        within="node" if launch.nodes == 1 and benchmark in BETWEEN_TWO else "",
     )
     return Reading((series,), notes=notes)
 
