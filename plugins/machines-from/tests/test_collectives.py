@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from parcast import Registry
-from parcast_machines_from.checking import check_machine
+from parcast_machines_from.checking.predicting import check_machine
 from parcast_machines_from.collectives import with_collectives
 from parcast_machines_from.estimating.machine import estimate
 from parcast_machines_from.records import Reading, Series, Value

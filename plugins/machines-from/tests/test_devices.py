@@ -8,7 +8,8 @@ import pytest
 
 from parcast import Registry
 from parcast.errors import FileError
-from parcast_machines_from.checking import Checked, Compared
+from parcast_machines_from.checking.intervals import Compared
+from parcast_machines_from.checking.predicting import Checked
 from parcast_machines_from.estimating.machine import estimate
 from parcast_machines_from.picturing import as_results
 from parcast_machines_from.reading import read_all, read_file

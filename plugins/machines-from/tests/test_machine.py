@@ -12,7 +12,8 @@ import pytest
 from parcast import Registry
 from parcast.cli import main
 from parcast.testing import turn
-from parcast_machines_from.checking import check_machine, outside_by_chance
+from parcast_machines_from.checking.predicting import check_machine
+from parcast_machines_from.checking.summaries import outside_by_chance
 from parcast_machines_from.estimating.machine import estimate
 from parcast_machines_from.reading import read_file
 from parcast_machines_from.records import Reading, Series, Value

@@ -10,7 +10,7 @@ import pytest
 
 from parcast import Registry
 from parcast.program.matching import LIBRARIES
-from parcast_machines_from.checking import check_machine
+from parcast_machines_from.checking.predicting import check_machine
 from parcast_machines_from.estimating.messages import Counts, explained
 from parcast_machines_from.growing import grown
 from parcast_machines_from.records import Reading, Series, Value

@@ -9,7 +9,7 @@ import pytest
 from parcast import Registry
 from parcast.cli import main
 from parcast.errors import FileError
-from parcast_machines_from.checking import check_machine
+from parcast_machines_from.checking.predicting import check_machine
 from parcast_machines_from.estimating.machine import estimate
 from parcast_machines_from.reading import at_level, read_all, read_file
 

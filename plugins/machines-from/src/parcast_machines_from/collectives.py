@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from parcast_machines_from.checking import check_machine
+from parcast_machines_from.checking.predicting import check_machine
 from parcast_machines_from.estimating.machine import Estimate
 from parcast_machines_from.estimating.numbers import Stated
 from parcast_machines_from.records import Reading, Series

@@ -103,7 +103,8 @@ def check(
 ) -> None:
     """Predict benchmarks on a machine, and set what was measured beside it."""
     from parcast.cli import check_output
-    from parcast_machines_from.checking import check_machine, summaries, table
+    from parcast_machines_from.checking.predicting import check_machine
+    from parcast_machines_from.checking.summaries import summaries, table
 
     registry: Registry = context.obj
     check_output(registry, output)

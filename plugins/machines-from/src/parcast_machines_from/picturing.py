@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parcast_machines_from.checking import SOLVER, Checked, Compared
+from parcast_machines_from.checking.intervals import Compared
+from parcast_machines_from.checking.predicting import SOLVER, Checked
 
 if TYPE_CHECKING:
     from parcast import Results
