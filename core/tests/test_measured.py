@@ -5,7 +5,8 @@ import json
 import attrs
 import pytest
 
-from parcast.comparison.measurements import join, read_measured
+from parcast.comparison.joining import join
+from parcast.comparison.measurements import read_measured
 from parcast.errors import FileError, UnknownNameError
 from parcast.model.workload import Workload
 from parcast.results.row import Row

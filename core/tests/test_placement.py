@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast import InvalidPointError, Machine, Query, Registry, UnsupportedError, Workload
-from parcast.comparison.settings import Settings, set_values
+from parcast.comparison.setting_values import set_values
+from parcast.comparison.settings import Settings
 from parcast.model.machine import NodeGroup, Nodes
 from parcast.model.placement import place
 

@@ -6,7 +6,8 @@ import pytest
 
 from parcast import Machine, ParcastError, SolverEntry
 from parcast.comparison.grid import Scenario
-from parcast.comparison.settings import Settings, set_values, split_assignment
+from parcast.comparison.setting_values import set_values
+from parcast.comparison.settings import Settings, split_assignment
 from parcast.errors import FormulaError, UnknownNameError
 from parcast.model.machine import Processor
 

@@ -20,7 +20,8 @@ import attrs
 from parcast.comparison import inputs
 from parcast.comparison.compare import compare
 from parcast.comparison.grid import Placed, Scenario, listed
-from parcast.comparison.settings import Settings, set_values
+from parcast.comparison.setting_values import set_values
+from parcast.comparison.settings import Settings
 from parcast.model.answers import Answers
 from parcast.model.machine import Machine
 from parcast.model.query import Parts, Status

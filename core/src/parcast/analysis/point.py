@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from parcast.comparison import inputs
-from parcast.comparison.grid import Placed, Scenario, check_mapping, check_seed, check_settings
+from parcast.comparison.grid import Placed, Scenario, check_asked
 from parcast.comparison.settings import Settings
 from parcast.model.query import Query
 
@@ -38,9 +38,7 @@ def point(
         If a name, a file, a setting, p or d is wrong.
     """
     work, mach = inputs.workload(registry, workload), inputs.machine(registry, machine)
-    check_mapping(mapping)
-    check_settings(settings)
-    check_seed(seed)
+    check_asked(mapping, settings, seed)
     chosen = Settings.sort(settings or {}, registry, [work])
     scenario = Scenario(workload=work, machine=mach, settings=chosen, mapping=mapping, seed=seed)
     (processes,) = scenario.processes((work.processes or USUAL_P) if p is None else p)

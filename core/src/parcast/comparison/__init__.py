@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from parcast.comparison.measurements import Measurement, read_measured, read_table
     from parcast.comparison.over import Over, parse_over, read_overs
     from parcast.comparison.recorded import is_recorded, measured_times, step_times
-    from parcast.comparison.settings import Settings, set_values, split_assignment
+    from parcast.comparison.setting_values import set_values
+    from parcast.comparison.settings import Settings, split_assignment
     from parcast.comparison.solving import resolve, solve_all
     from parcast.comparison.tasks import Outcome, Task, Tell, silent
 else:

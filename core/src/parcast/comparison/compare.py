@@ -5,29 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from parcast.comparison import inputs
 from parcast.comparison.grid import (
     Placed,
     Question,
     Scenario,
-    check_mapping,
-    check_seed,
-    check_settings,
+    check_asked,
     listed,
+    placement_of_jobs,
     repeatable,
     solver_names,
 )
 from parcast.comparison.inputs import MachineLike, WorkloadLike
-from parcast.comparison.measurements import join
+from parcast.comparison.joining import join
 from parcast.comparison.provenance import provenance
 from parcast.comparison.recorded import measured_times
 from parcast.comparison.rows import answer
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import resolve, solve_all
 from parcast.comparison.tasks import Tell, silent
-from parcast.comparison.throughput import Items
+from parcast.comparison.throughput import Items, with_throughput
 from parcast.errors import UncertaintyError, UnknownNameError
 from parcast.model.machine import Machine
 from parcast.model.query import Prediction
@@ -37,6 +34,7 @@ from parcast.results.row import Row
 
 if TYPE_CHECKING:
     from parcast.comparison.job_placement import Placement
+    from parcast.comparison.measurements import Measurements
     from parcast.plugins.catalog import Catalog
 
 #: The points of a comparison up to which elasticities are found unasked.
@@ -122,12 +120,11 @@ def compare(
     machines = [inputs.machine(registry, item) for item in listed(machine)]
     named = solvers is not None
     solvers = solver_names(registry, solvers, workloads)
-    _check(mapping, settings, seed)
-    packed = _placement(placement, mapping, workloads)
+    check_asked(mapping, settings, seed)
+    packed = placement_of_jobs(placement, mapping, workloads)
     times = None if measured is None else measured_times(registry, measured)
     if times is not None and not any(work.jobs for work in workloads):
-        p = (times.values("p") or None) if p is None else p
-        d = (times.values("d") or None) if d is None else d
+        p, d = (_measured_at(times, axis, asked) for axis, asked in (("p", p), ("d", d)))
     scenarios = _scenarios(
         registry,
         workloads,
@@ -157,11 +154,25 @@ def compare(
     if times is not None:
         rows, unused = join(rows, times, workloads)
         origin["measured"] = {"source": times.where, "points": len(times.items), "unused": unused}
-    if registry.has_records and (uncertainty or times is not None):
-        from parcast.comparison.usual_errors import with_usual_errors
-
-        rows = with_usual_errors(registry, questions, rows, always=bool(uncertainty))
+    if uncertainty or times is not None:
+        rows = _with_records(registry, questions, rows, always=bool(uncertainty))
     return Results(rows, origin, writers=registry.writers)
+
+
+def _measured_at(times: Measurements, axis: str, asked: Any) -> Any:
+    """Return the p or d that are asked about: where none is, those that were measured."""
+    return (times.values(axis) or None) if asked is None else asked
+
+
+def _with_records(
+    registry: Catalog, questions: Sequence[Question], rows: tuple[Row, ...], *, always: bool
+) -> tuple[Row, ...]:
+    """Return rows with how far their solvers usually were off, where a plugin has a record."""
+    if not registry.has_records:
+        return rows
+    from parcast.comparison.usual_errors import with_usual_errors
+
+    return with_usual_errors(registry, questions, rows, always=always)
 
 
 def _answers(
@@ -174,23 +185,7 @@ def _answers(
     if registry.has_listeners:
         for question, row in zip(questions, rows, strict=True):
             registry.point_done(question.query, row.prediction)
-    return rows if items is None else _with_throughput(items, counts, rows)
-
-
-def _with_throughput(items: Items, counts: Sequence[float], rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Return rows whose details say how many items they finish in a second."""
-    return tuple(
-        attrs.evolve(
-            row,
-            details={
-                **row.details,
-                "throughput": {"items": items.name, "per_second": count / row.time},
-            },
-        )
-        if row.time
-        else row
-        for row, count in zip(rows, counts, strict=True)
-    )
+    return rows if items is None else with_throughput(items, counts, rows)
 
 
 def _scenarios(
@@ -274,14 +269,14 @@ def predict(
     (work,), p = _workloads(registry, [workload], p)
     mach = inputs.machine(registry, machine)
     (name,) = solver_names(registry, [solver])
-    _check(mapping, settings, seed)
+    check_asked(mapping, settings, seed)
     chosen = Settings.sort(settings or {}, registry, [work])
     scenario = Scenario(
         workload=work,
         machine=mach,
         settings=chosen,
         mapping=mapping,
-        placement=_placement(placement, mapping, [work]),
+        placement=placement_of_jobs(placement, mapping, [work]),
         seed=seed,
     )
     (processes,) = scenario.processes(work.processes or 1 if p is None else p)
@@ -311,29 +306,3 @@ def _check_uncertainty(samples: int, registry: Catalog, scenarios: Sequence[Scen
         check_uncertainty(samples, registry, scenarios)
     except UncertaintyError as error:
         raise UncertaintyError(f"uncertainty: {error}") from None
-
-
-def _placement(
-    placement: Placement | None, mapping: Placed, workloads: Sequence[Workload]
-) -> Placement:
-    """Return where jobs are.
-
-    Raises
-    ------
-    UnknownNameError
-        If there are none, or the mapping names a node for each process already.
-    """
-    if placement is not None and not all(work.jobs for work in workloads):
-        raise UnknownNameError(
-            f"placement {placement!r} is of several jobs, and {workloads[0].name} is one; "
-            "give a mapping"
-        )
-    if placement is not None and isinstance(mapping, tuple):
-        raise UnknownNameError("placement and a mapping of each process exclude each other")
-    return "packed" if placement is None else placement
-
-
-def _check(mapping: object, settings: object, seed: object) -> None:
-    check_mapping(mapping)
-    check_settings(settings)
-    check_seed(seed)

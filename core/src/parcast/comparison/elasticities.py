@@ -20,6 +20,7 @@ from parcast.comparison.solving import solve_all, stated_cost
 from parcast.comparison.tasks import Outcome, Task, Tell, silent
 from parcast.model.numbers import improved, numbers_of
 from parcast.model.query import Prediction, Query, Status
+from parcast.results.row import Row
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
@@ -54,6 +55,13 @@ MOST_IN_ALL = 20.0
 #: What the parts of a time that no number of the machine changes are under: waits that the
 #: workload states, and waits between numbers that decide at once.
 REST = "rest"
+
+
+#: What is said of elasticities by large changes.
+_COARSE = (
+    "found with each number of the machine 10 % better, since smaller changes have messages meet "
+    "in another order; the parts of the time are rough"
+)
 
 
 @attrs.frozen
@@ -115,6 +123,17 @@ class Elasticities:
         paths = [path for path in self.parts if self.step == STEP or path != REST]
         path = max(paths, key=self.parts.__getitem__, default=REST)
         return None if path == REST else path
+
+
+def with_bottleneck(row: Row, explained: Elasticities) -> Row:
+    """Return a row with the number of the machine that most of its time scales with."""
+    named = {"binding": row.binding} if row.binding else {}
+    details = {**row.details, "elasticities": explained.parts, **named}
+    notes = row.notes
+    if explained.step == COARSE_STEP:
+        notes = (*notes, f"bottleneck: {_COARSE}")
+    binding = explained.largest or row.binding
+    return attrs.evolve(row, binding=binding, details=details, notes=notes)
 
 
 def elasticities(

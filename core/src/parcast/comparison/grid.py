@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from parcast.comparison.settings import Settings, set_values
+from parcast.comparison.setting_values import set_values
+from parcast.comparison.settings import Settings
 from parcast.errors import (
     FileError,
     FormulaError,
@@ -165,6 +166,20 @@ def whole_numbers(name: str, requested: Any, default: int | None) -> tuple[int, 
     return tuple(map(operator.index, values))
 
 
+def check_asked(mapping: object, settings: object, seed: object) -> None:
+    """Refuse what is no mapping of processes, no settings or no seed."""
+    check_mapping(mapping)
+    if settings is not None and not isinstance(settings, Mapping):
+        raise UnknownNameError(f"settings {settings!r} must be a mapping from name to value")
+    check_seed(seed)
+
+
+def check_seed(seed: object) -> None:
+    """Refuse what is no seed."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise UnknownNameError(f"seed {seed!r} must be a whole number, 0 or more")
+
+
 def check_mapping(mapping: object) -> None:
     """Refuse what is no mapping of processes to nodes."""
     if isinstance(mapping, tuple):
@@ -176,16 +191,24 @@ def check_mapping(mapping: object) -> None:
         raise UnknownNameError(f"mapping {mapping!r} must be 'block' or 'cyclic'.{hint}")
 
 
-def check_seed(seed: object) -> None:
-    """Refuse what is no seed."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise UnknownNameError(f"seed {seed!r} must be a whole number, 0 or more")
+def placement_of_jobs(
+    placement: Placement | None, mapping: Placed, workloads: Sequence[Workload]
+) -> Placement:
+    """Return where jobs are.
 
-
-def check_settings(settings: object) -> None:
-    """Refuse what is no mapping from name to value."""
-    if settings is not None and not isinstance(settings, Mapping):
-        raise UnknownNameError(f"settings {settings!r} must be a mapping from name to value")
+    Raises
+    ------
+    UnknownNameError
+        If there are none, or the mapping names a node for each process already.
+    """
+    if placement is not None and not all(work.jobs for work in workloads):
+        raise UnknownNameError(
+            f"placement {placement!r} is of several jobs, and {workloads[0].name} is one; "
+            "give a mapping"
+        )
+    if placement is not None and isinstance(mapping, tuple):
+        raise UnknownNameError("placement and a mapping of each process exclude each other")
+    return "packed" if placement is None else placement
 
 
 def solver_names(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import attrs
 
 from parcast.model.query import Query
@@ -9,6 +11,25 @@ from parcast.results.best import work_of
 
 #: Work that grows by less is that of being parallel, not of a larger problem.
 _LARGER = 1.5
+
+
+class Scaled(NamedTuple):
+    """A speedup scaled by how much the work grows, and what is said of it."""
+
+    speedup: float
+    note: str
+
+
+def scaled_speedup(query: Query, speedup: float) -> Scaled | None:
+    """Return the scaled speedup of a query; None where the work does not grow."""
+    growth = query.once("growth of work", growth_of_work)  # for all solvers
+    if growth is None:
+        return None
+    return Scaled(
+        growth * speedup,
+        f"the work is {growth:.3g} times that of one process, so speedups compare times of unlike "
+        f"work: scaled by it they are {growth:.3g} times as large",
+    )
 
 
 def growth_of_work(query: Query) -> float | None:

@@ -1,4 +1,4 @@
-"""Measured times: read from the forms people have them in, and set beside predictions."""
+"""Measured times, read from the forms people have them in."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from typing import Any
 import attrs
 
 from parcast.comparison.grid import MOST
-from parcast.errors import FileError, UnitError, UnknownNameError, did_you_mean, shorten
+from parcast.errors import FileError, UnitError, did_you_mean, shorten
 from parcast.files.extrap import Raw, is_extrap, read_extrap
 from parcast.files.series import read_csv
 from parcast.files.tables import read_text
-from parcast.model.workload import Workload
-from parcast.quantities.formulas import is_uncertain, parse_quantity
+from parcast.quantities.formulas import parse_quantity
 from parcast.quantities.units import Quantity, check_dimension, is_number
-from parcast.results.row import Row
 
 #: Columns that are texts, and columns that are whole numbers from 1.
-_TEXTS, _COUNTS = ("workload", "machine"), ("p", "d")
+TEXTS, COUNTS = ("workload", "machine"), ("p", "d")
 
 _SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl")
 
@@ -92,7 +90,7 @@ def read_measured(
         if row.keys() != raw[0][1].keys():
             raise FileError(f"{position}: its columns differ from those of {raw[0][0]}")
         measurement = _measurement(position, row, quantity)
-        key = (_key(measurement.at, columns), measurement.value if repetitions else None)
+        key = (point_key(measurement.at, columns), measurement.value if repetitions else None)
         if key in seen:
             raise FileError(
                 _twice(measurement, seen[key], columns, quantity, repetitions=repetitions)
@@ -252,9 +250,9 @@ def _number(value: Any) -> Any:
 
 
 def _value(name: str, value: Any) -> Any:
-    if name in _TEXTS:
+    if name in TEXTS:
         return str(value)
-    if name not in _COUNTS:
+    if name not in COUNTS:
         quantity = _one(value)
         if quantity.spread:
             raise ValueError("it tells points apart and must be exact; leave out the +-")
@@ -265,7 +263,7 @@ def _value(name: str, value: Any) -> Any:
     return int(number)
 
 
-def _key(at: Mapping[str, Any], columns: Iterable[str]) -> tuple[Any, ...]:
+def point_key(at: Mapping[str, Any], columns: Iterable[str]) -> tuple[Any, ...]:
     """Return a point by its columns; numbers that differ by rounding alone are the same."""
     return tuple(_rounded(at.get(name)) for name in columns)
 
@@ -275,96 +273,3 @@ def _rounded(value: Any) -> Any:
         return float(f"{value:.12g}") if isinstance(value, int | float) else value
     except OverflowError:  # an integer above all floats
         return value
-
-
-def join(
-    rows: Sequence[Row], measured: Measurements, workloads: Sequence[Workload]
-) -> tuple[tuple[Row, ...], list[str]]:
-    """Return the rows with their measured times and errors, and the places no row belongs to.
-
-    The error is relative, positive where the prediction is longer. Rows of one measured time may
-    differ in solver, its options and seed alone: not in what a column is missing for.
-
-    Raises
-    ------
-    UnknownNameError
-        If a column is no parameter of any workload, or one is missing to tell rows apart.
-    """
-    parameters = {workload.name: workload.parameters for workload in workloads}
-    points = [{**parameters.get(row.workload, {}), **_point(row)} for row in rows]
-    _check_columns(points, measured)
-    index = {_key(measurement.at, measured.columns): measurement for measurement in measured.items}
-    first: dict[str, Mapping[str, Any]] = {}
-    joined = []
-    for row, at in zip(rows, points, strict=True):
-        measurement = index.get(_key(at, measured.columns))
-        if measurement is None:
-            joined.append(row)
-            continue
-        _check_same(first.setdefault(measurement.place, at), at, measurement, measured)
-        error = None if row.time is None else row.time / measurement.value - 1
-        joined.append(attrs.evolve(row, measured=measurement.value, error=error))
-    return tuple(joined), [
-        measurement.place for measurement in measured.items if measurement.place not in first
-    ]
-
-
-def _point(row: Row) -> dict[str, Any]:
-    """Return all that a measured time may depend on, thus no options of the solver and no seed."""
-    options = f"{row.solver.partition('.')[0]}."
-    params = {name: value for name, value in row.params.items() if not name.startswith(options)}
-    return {
-        **{name: _exact(value) for name, value in params.items()},
-        "workload": row.workload,
-        "machine": row.machine,
-        "p": row.p,
-        "d": row.d,
-        "mapping": row.mapping,
-    }
-
-
-def _exact(value: Any) -> Any:
-    """Return the number that a text such as ``5 MB/s`` stands for, as the columns have it."""
-    if not isinstance(value, str) or is_uncertain(value):
-        return value
-    try:
-        return parse_quantity(value).value
-    except UnitError:
-        return value
-
-
-def _check_same(
-    first: Mapping[str, Any],
-    at: Mapping[str, Any],
-    measurement: Measurement,
-    measured: Measurements,
-) -> None:
-    """Refuse rows of one measured time that differ in what it does not state."""
-    for name in dict.fromkeys((*first, *at)):
-        if name in measured.columns or _key(first, [name]) == _key(at, [name]):
-            continue
-        lacks, fix = f"there is no column {name!r}", "add it, or predict one alone"
-        if name == "mapping":
-            lacks, fix = "it cannot state the mapping", "predict one alone"
-        raise UnknownNameError(
-            f"{measured.where}: {lacks}, but {measurement.place} belongs to rows "
-            f"with {shorten(first.get(name))} and with {shorten(at.get(name))}; {fix}"
-        )
-
-
-def _check_columns(points: Sequence[Mapping[str, Any]], measured: Measurements) -> None:
-    names = {*_TEXTS, *_COUNTS}.union(*points) - {"mapping"}
-    for name in measured.columns:
-        if name not in names:
-            hint = did_you_mean(str(name), names)
-            raise UnknownNameError(
-                f"{measured.where}: column {name!r} is neither a parameter of the workload nor a "
-                f"value that is set; set it, rename it or remove it.{hint}"
-            )
-    for name in _TEXTS:
-        several = {at[name] for at in points}
-        if name not in measured.columns and len(several) > 1:
-            raise UnknownNameError(
-                f"{measured.where}: there is no column {name!r}, but there are results "
-                f"for {len(several)}; add it"
-            )

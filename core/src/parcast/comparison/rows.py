@@ -13,7 +13,6 @@ from parcast.comparison.grid import Question
 from parcast.comparison.settings import Settings
 from parcast.comparison.solving import Budget, resolve, solve_all, within_budget
 from parcast.comparison.tasks import PASSING, Outcome, Task, Tell, silent
-from parcast.errors import ParcastError, is_passing
 from parcast.model.answers import Answers, Sources, key_of
 from parcast.model.price import charge
 from parcast.model.query import Prediction, Query, Status
@@ -22,23 +21,10 @@ from parcast.results.best import work_of
 from parcast.results.row import Row
 
 if TYPE_CHECKING:
-    from parcast.comparison.elasticities import Elasticities
     from parcast.plugins.catalog import Catalog
-
-#: What is said of elasticities by large changes.
-_COARSE = (
-    "found with each number of the machine 10 % better, since smaller changes have messages meet "
-    "in another order; the parts of the time are rough"
-)
 
 #: What is said of a bottleneck where the solver is not asked again.
 _NOT_ASKED = "to solve again with each number of the machine better would take too long"
-
-#: What is said where more processes have more to do.
-_SCALED = (
-    "the work is {0:.3g} times that of one process, so speedups compare times of unlike work: "
-    "scaled by it they are {0:.3g} times as large"
-)
 
 #: Times with one process and one disk that are remembered.
 MOST_ALONE = 10_000
@@ -91,18 +77,7 @@ def answer(
     """
     answers = Answers(MOST_ALONE) if answers is None else answers
     resolve_task = partial(resolve, registry, solver_of=cache(registry.solver), load=cache(load))
-    several = len({question.query.machine.name for question in questions}) > 1
-    left = None if budget is None else Budget(budget, budget)
-    tasks: list[Task | Prediction] = []
-    for question in questions:
-        task = _task(question, partial(resolve_task, budget=left), tell, several=several)
-        tasks.append(task)
-        if explained and isinstance(task, Task):
-            question.query.once("uneven", _uneven)  # while its operations are at hand
-        if left is not None and isinstance(task, Task):
-            left = left.less(task.conversion)
-    if left is not None:
-        tasks = within_budget(registry, tasks, left)
+    tasks = _tasks(registry, questions, resolve_task, tell, explained=explained, budget=budget)
     outcomes = solve_all(registry, tasks, tell)
     alone = _references(registry, answers, questions, tasks, outcomes, tell)
     rows = [_row(*facts) for facts in zip(questions, tasks, outcomes, alone, strict=True)]
@@ -118,10 +93,32 @@ def answer(
         rows = with_each_alone(registry, questions, rows, tell)
     if not uncertainty:
         return rows
-    return [
-        _uncertain(registry, question, row, uncertainty, tell)
-        for question, row in zip(questions, rows, strict=True)
-    ]
+    from parcast.comparison.uncertain_rows import with_uncertainty
+
+    return with_uncertainty(registry, questions, rows, uncertainty, tell)
+
+
+def _tasks(
+    registry: Catalog,
+    questions: Sequence[Question],
+    resolve_task: Callable[..., Task | Prediction],
+    tell: Tell,
+    *,
+    explained: bool,
+    budget: float | None,
+) -> list[Task | Prediction]:
+    """Return each question's task, or why there is none: those beyond the budget are refused."""
+    several = len({question.query.machine.name for question in questions}) > 1
+    left = None if budget is None else Budget(budget, budget)
+    tasks: list[Task | Prediction] = []
+    for question in questions:
+        task = _task(question, partial(resolve_task, budget=left), tell, several=several)
+        tasks.append(task)
+        if explained and isinstance(task, Task):
+            question.query.once("uneven", _uneven)  # while its operations are at hand
+        if left is not None and isinstance(task, Task):
+            left = left.less(task.conversion)
+    return tasks if left is None else within_budget(registry, tasks, left)
 
 
 def _task(
@@ -192,12 +189,11 @@ def _row(question: Question, task: Task | Prediction, outcome: Outcome, alone: A
         details = {PASSING: alone.kind, **details}
     speedup = alone.time / seconds if alone.time and seconds else None
     if speedup is not None and speedup < 1 and query.p > 1:
-        from parcast.comparison.growing_work import growth_of_work
+        from parcast.comparison.growing_work import scaled_speedup
 
-        growth = query.once("growth of work", growth_of_work)  # for all solvers
-        if growth is not None:
-            details = {**details, "scaled_speedup": growth * speedup}
-            notes = (*notes, _SCALED.format(growth))
+        if scaled := scaled_speedup(query, speedup):
+            details = {**details, "scaled_speedup": scaled.speedup}
+            notes = (*notes, scaled.note)
     return Row(
         workload=query.workload.name,
         machine=query.machine.name,
@@ -238,7 +234,12 @@ def _with_elasticities(
 
     What the solver itself names is then among the details, and so are the kinds of wait.
     """
-    from parcast.comparison.elasticities import Solved, affordable, elasticities
+    from parcast.comparison.elasticities import (
+        Solved,
+        affordable,
+        elasticities,
+        with_bottleneck,
+    )
 
     solutions = {
         index: Solved(question, task, outcome)
@@ -252,17 +253,13 @@ def _with_elasticities(
     results = elasticities(registry, list(solved.values()), resolve_task, tell)
     for index, explained in zip(solved, results, strict=True):
         if explained is not None:
-            rows[index] = _explained(rows[index], explained)
+            rows[index] = with_bottleneck(rows[index], explained)
     waiting = {i: solution for i, solution in solved.items() if _may_wait(solution.question.query)}
-    if waiting:
-        from parcast.comparison.waits import waits
+    if not waiting:
+        return rows
+    from parcast.comparison.waits import with_waits
 
-        kinds = waits(registry, list(waiting.values()), resolve_task, tell)
-        for index, parts in zip(waiting, kinds, strict=True):
-            if parts:
-                details = {**rows[index].details, "waits": parts}
-                rows[index] = attrs.evolve(rows[index], details=details)
-    return rows
+    return with_waits(registry, rows, waiting, resolve_task, tell)
 
 
 def _may_wait(query: Query) -> bool:
@@ -284,45 +281,8 @@ def _by_parts(row: Row) -> Row:
     return attrs.evolve(row, binding=binding, notes=notes)
 
 
-def _explained(row: Row, explained: Elasticities) -> Row:
-    from parcast.comparison.elasticities import COARSE_STEP
-
-    named = {"binding": row.binding} if row.binding else {}
-    details = {**row.details, "elasticities": explained.parts, **named}
-    notes = row.notes
-    if explained.step == COARSE_STEP:
-        notes = (*notes, f"bottleneck: {_COARSE}")
-    binding = explained.largest or row.binding
-    return attrs.evolve(row, binding=binding, details=details, notes=notes)
-
-
 def _finite(seconds: float | None) -> float | None:
     return None if seconds is None or not math.isfinite(seconds) else seconds
-
-
-def _uncertain(registry: Catalog, question: Question, row: Row, samples: int, tell: Tell) -> Row:
-    """Return the row with what its uncertain numbers make of its time."""
-    from parcast.comparison.uncertainty import spread
-
-    if row.status is not Status.OK:
-        return row
-    tell(f"{row.solver}: {samples:,} samples of p={row.p}, d={row.d}")
-    try:
-        uncertainty = spread(registry, question, samples)
-    except ParcastError as error:
-        passing = {PASSING: type(error).__name__} if is_passing(error) else {}
-        details = {**row.details, **passing}
-        return attrs.evolve(row, status=Status.FAILED, message=str(error), details=details)
-    if uncertainty is None:
-        return row
-    details, notes = {**row.details, "uncertainty": uncertainty}, row.notes
-    if PASSING in uncertainty:
-        details[PASSING] = uncertainty[PASSING]
-    if lost := uncertainty.get("unanswered"):
-        count = f"{lost['count']} of {samples} samples of the uncertain numbers have no answer"
-        left = "the interval is without them" if uncertainty["interval"] else "there is no interval"
-        notes = (*notes, f"{count}, mostly because: {lost['reason']}; {left}")
-    return attrs.evolve(row, details=details, notes=notes)
 
 
 def _details(query: Query, prediction: Prediction) -> Mapping[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, get_args
@@ -10,12 +9,12 @@ from typing import TYPE_CHECKING, Any, get_args
 import attrs
 
 from parcast.comparison import inputs
+from parcast.comparison.setting_values import meant, number_of, plain_value
 from parcast.errors import (
     FileError,
     FormulaError,
     ParcastError,
     PluginError,
-    UnitError,
     UnknownNameError,
     did_you_mean,
     shorten,
@@ -24,9 +23,7 @@ from parcast.files.structuring import structure, uncertain_numbers
 from parcast.model.machine import Machine
 from parcast.model.workload import Workload
 from parcast.plugins.entries import SolverEntry, load_class
-from parcast.quantities.expressions import Expr, Value, evaluate, names_in, parse
-from parcast.quantities.formulas import is_quantity, is_uncertain, parse_quantity
-from parcast.quantities.units import check_spread
+from parcast.quantities.expressions import Expr, Value
 
 if TYPE_CHECKING:
     from parcast.model.query import Query
@@ -130,7 +127,7 @@ class Settings:
             return {}
         names = {**workload.parameters, "p": p, "d": d}
         return {
-            name: _number(name, value, names)
+            name: number_of(name, value, names)
             for name, value in self.parameters.items()
             if name in workload.parameters
         }
@@ -140,20 +137,20 @@ class Settings:
         fixed = self._fixed
         if len(fixed) == len(self.machine):
             return fixed
-        return {path: _plain(path, value, p, d) for path, value in self.machine.items()}
+        return {path: plain_value(path, value, p, d) for path, value in self.machine.items()}
 
     @cached_property
     def _fixed(self) -> dict[str, Any]:
         """The overridden values of the machine that are no formulas."""
-        meant = {path: _meant(value) for path, value in self.machine.items()}
-        return {path: value for path, value in meant.items() if not isinstance(value, Expr)}
+        values = {path: meant(value) for path, value in self.machine.items()}
+        return {path: value for path, value in values.items() if not isinstance(value, Expr)}
 
     def disks_at(self, machine: Machine, p: int) -> int:
         """Return the default of d: the disks that are set, or else the machine's own."""
         if "storage.disks" not in self.machine:
             return machine.storage.disks
         try:
-            disks = _plain("storage.disks", self.machine["storage.disks"], p, 1)
+            disks = plain_value("storage.disks", self.machine["storage.disks"], p, 1)
         except FormulaError:  # said where the machine is made
             return 1
         return disks if isinstance(disks, int) and disks > 0 else 1
@@ -190,7 +187,9 @@ class Settings:
         load_class(entry.options)  # or say what is wrong with it
         self._refuse_uncertain_options(entry)
         names = self._names_of_options(entry)
-        values = {field: _plain(name, self.options[name], p, d) for field, name in names.items()}
+        values = {
+            field: plain_value(name, self.options[name], p, d) for field, name in names.items()
+        }
         return _options(entry.options, entry.name, **values)
 
     def _refuse_uncertain_options(self, entry: SolverEntry) -> None:
@@ -288,82 +287,6 @@ def _machine_fields(target: str) -> list[str]:
     except PluginError:  # said where the class is used
         return []
     return [field.name for field in fields if Machine in (field.type, *get_args(field.type))]
-
-
-def _number(name: str, value: Any, names: Mapping[str, Value]) -> Value:
-    try:
-        if not isinstance(value, str) or is_uncertain(value):
-            number = parse_quantity(value).value
-            return value if isinstance(value, int) else number
-        check_spread(value)
-        try:
-            return evaluate(parse(value), names)
-        except FormulaError:
-            if not is_quantity(value):
-                raise
-            return parse_quantity(value).value
-    except ParcastError as error:
-        raise FormulaError(f"{name}={shorten(value)}: {error}") from None
-
-
-def _plain(path: str, value: Any, p: int, d: int) -> Any:
-    """Return the value of a formula of p and d; anything else as it is."""
-    meant = _meant(value)
-    if not isinstance(meant, Expr):
-        return meant
-    try:
-        check_spread(value)
-        return evaluate(meant, {"p": p, "d": d})
-    except (FormulaError, UnitError) as error:
-        raise FormulaError(f"{path}={shorten(value)}: {error}") from None
-
-
-def _meant(value: Any) -> Any:
-    """Return true, false or a formula of p and d alone where a text is that, else the value."""
-    return _read(value) if isinstance(value, str) else value
-
-
-@lru_cache(maxsize=1024)
-def _read(text: str) -> Expr | str | bool:
-    if text in {"true", "false"}:
-        return text == "true"
-    if is_uncertain(text):  # 27 +- 1 is no sum
-        return text
-    try:
-        expr = parse(text)
-    except FormulaError:
-        return text
-    return expr if names_in(expr) <= {"p", "d"} else text
-
-
-def set_values(machine: Machine, registry: Catalog, values: Mapping[str, Any]) -> Machine:
-    """Return the machine with the values at these key paths replaced.
-
-    Raises
-    ------
-    FileError
-        If the machine can have no such value; the setting is named.
-    """
-    for path, value in values.items():
-        machine = _replaced(machine, registry, path, value)
-    return machine
-
-
-def _replaced(machine: Machine, registry: Catalog, path: str, value: Any) -> Machine:
-    part, *keys = path.split(".")
-    data: dict[str, Any] = copy.deepcopy(dict(machine.data))
-    if part in machine.parts and part not in data:
-        raise FileError(f"machine {machine.name!r} was not read from data; {path} cannot be set")
-    table = data.setdefault(part, {})
-    for key in keys[:-1]:
-        table = table.setdefault(key, {})
-        if not isinstance(table, dict):
-            raise FileError(f"{path}: {key!r} is no table of machine {machine.name!r}")
-    table[keys[-1]] = value
-    replaced: Any = structure(
-        data[part], load_class(registry.parts[part].target), f"{path}={value}", part
-    )
-    return attrs.evolve(machine, parts={**machine.parts, part: replaced}, data=data)
 
 
 def split_assignment(text: str) -> tuple[str, str]:

@@ -84,14 +84,14 @@ def resolve(
             return refusal
         lowered = _converted(registry, lowered, entry.kind, query)
         reason = (solver_of or registry.solver)(entry.name).supports(lowered.query)
+        if reason is not None:
+            return Prediction(status=Status.REFUSED, message=str(reason))
+        asked = query if lowered.steps else lowered.query
+        notes = (*lowered.notes, *not_modeled(registry, entry, asked))
     except FileError:  # a wrong option is the asker's to mend
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
         return _without_answer(error)
-    if reason is not None:
-        return Prediction(status=Status.REFUSED, message=str(reason))
-    asked = query if lowered.steps else lowered.query
-    notes = (*lowered.notes, *not_modeled(registry, entry, asked))
     ways = [registry.lowerings[step] for step in lowered.steps]
     exact = not ways or all(way.exact for way in ways)
     below = exact or all(way.exact or way.below for way in ways)

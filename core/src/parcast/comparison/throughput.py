@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import attrs
 
@@ -12,6 +12,7 @@ from parcast.errors import FormulaError
 from parcast.model.query import Query
 from parcast.model.workload import Job
 from parcast.quantities.expressions import Expr, Value, evaluate, parse
+from parcast.results.row import Row
 
 #: What is counted where nobody names it.
 ITEMS = "items"
@@ -69,6 +70,22 @@ class Items:
                 f"{self.name} = {self.text} is {items:g} at {place}; give a number above 0"
             )
         return items
+
+
+def with_throughput(items: Items, counts: Sequence[float], rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Return rows whose details say how many items they finish in a second."""
+    return tuple(
+        attrs.evolve(
+            row,
+            details={
+                **row.details,
+                "throughput": {"items": items.name, "per_second": count / row.time},
+            },
+        )
+        if row.time
+        else row
+        for row, count in zip(rows, counts, strict=True)
+    )
 
 
 def _values(job: Job, query: Query) -> Mapping[str, Value]:

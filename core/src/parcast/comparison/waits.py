@@ -22,6 +22,7 @@ from parcast.model.query import Query
 from parcast.program.matching.prepare import matched_program
 from parcast.program.unroll.blocks import Block, Ranks, Unrolled
 from parcast.program.workload import Program
+from parcast.results.row import Row
 
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
@@ -56,6 +57,23 @@ def without_waits(query: Query) -> Iterator[tuple[str, Query]]:
         yield BACKGROUND, query
     if (even := balanced(query)) is not None:
         yield IMBALANCE, even
+
+
+def with_waits(
+    registry: Catalog,
+    rows: Sequence[Row],
+    answers: Mapping[int, Solved],
+    resolve_task: Resolve,
+    tell: Tell = silent,
+) -> list[Row]:
+    """Return the rows with the kinds of wait among their details, of the answers by their row."""
+    completed = list(rows)
+    kinds = waits(registry, list(answers.values()), resolve_task, tell)
+    for index, parts in zip(answers, kinds, strict=True):
+        if parts:
+            row = completed[index]
+            completed[index] = attrs.evolve(row, details={**row.details, "waits": parts})
+    return completed
 
 
 def waits(

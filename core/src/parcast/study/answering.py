@@ -8,7 +8,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parcast.comparison.measurements import join
+from parcast.comparison.joining import join
 from parcast.comparison.provenance import provenance
 from parcast.results.results import Results
 from parcast.study.digest import digest_of_code, digests_of
