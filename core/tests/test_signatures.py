@@ -7,7 +7,8 @@ import inspect
 import pytest
 
 from parcast import Registry
-from parcast.comparison.compare import compare, predict
+from parcast.comparison.compare import compare
+from parcast.comparison.predict import predict
 from parcast.study import study
 
 

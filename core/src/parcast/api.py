@@ -141,8 +141,8 @@ class Registry(Catalog):
         settings: Mapping[str, Any] | None = None,
         seed: int = 0,
     ) -> Prediction:
-        """Return one solver's prediction; see `parcast.comparison.compare.predict`."""
-        from parcast.comparison.compare import predict
+        """Return one solver's prediction; see `parcast.comparison.predict.predict`."""
+        from parcast.comparison.predict import predict
 
         return predict(
             self,

@@ -15,6 +15,7 @@ from parcast.comparison.grid import (
     placement_of_jobs,
     repeatable,
     solver_names,
+    workloads_of,
 )
 from parcast.comparison.inputs import MachineLike, WorkloadLike
 from parcast.comparison.joining import join
@@ -22,12 +23,10 @@ from parcast.comparison.provenance import provenance
 from parcast.comparison.recorded import measured_times
 from parcast.comparison.rows import answer
 from parcast.comparison.settings import Settings
-from parcast.comparison.solving import resolve, solve_all
 from parcast.comparison.tasks import Tell, silent
 from parcast.comparison.throughput import Items, with_throughput
 from parcast.errors import UncertaintyError, UnknownNameError
 from parcast.model.machine import Machine
-from parcast.model.query import Prediction
 from parcast.model.workload import Workload
 from parcast.results.results import Results
 from parcast.results.row import Row
@@ -116,7 +115,7 @@ def compare(
     ParcastError
         If a name, a file, a setting, p or d is wrong.
     """
-    workloads, p = _workloads(registry, listed(workload), repeatable(p))
+    workloads, p = workloads_of(registry, listed(workload), repeatable(p))
     machines = [inputs.machine(registry, item) for item in listed(machine)]
     named = solvers is not None
     solvers = solver_names(registry, solvers, workloads)
@@ -247,56 +246,6 @@ def _questions(
     if all(question.error for question in questions):
         raise next(question.error for question in questions if question.error)
     return questions
-
-
-def predict(
-    registry: Catalog,
-    workload: WorkloadLike,
-    machine: MachineLike,
-    solver: str,
-    *,
-    p: int | str | None = None,
-    d: int | None = None,
-    mapping: Placed = "block",
-    placement: Placement | None = None,
-    settings: Mapping[str, Any] | None = None,
-    seed: int = 0,
-) -> Prediction:
-    """Return one solver's prediction at one p and d; arguments are those of `compare`.
-
-    A query the solver cannot take gives a prediction whose status and message say so.
-    """
-    (work,), p = _workloads(registry, [workload], p)
-    mach = inputs.machine(registry, machine)
-    (name,) = solver_names(registry, [solver])
-    check_asked(mapping, settings, seed)
-    chosen = Settings.sort(settings or {}, registry, [work])
-    scenario = Scenario(
-        workload=work,
-        machine=mach,
-        settings=chosen,
-        mapping=mapping,
-        placement=placement_of_jobs(placement, mapping, [work]),
-        seed=seed,
-    )
-    (processes,) = scenario.processes(work.processes or 1 if p is None else p)
-    (disks,) = scenario.disks(d, processes)
-    query = scenario.query(registry, processes, disks)
-    (outcome,) = solve_all(registry, [resolve(registry, name, query, chosen)])
-    registry.point_done(query, outcome.prediction)
-    return outcome.prediction
-
-
-def _workloads(
-    registry: Catalog, sources: Iterable[WorkloadLike], p: Any
-) -> tuple[list[Workload], Any]:
-    """Return the workloads, and the p to ask about; those of several jobs have them already."""
-    workloads = [inputs.workload(registry, item) for item in sources]
-    if not any(work.jobs for work in workloads):
-        return workloads, p
-    from parcast.comparison.jobs import with_processes
-
-    return with_processes(workloads, p), None
 
 
 def _check_uncertainty(samples: int, registry: Catalog, scenarios: Sequence[Scenario]) -> None:

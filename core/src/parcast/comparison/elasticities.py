@@ -64,6 +64,10 @@ _COARSE = (
 )
 
 
+#: What is said of a bottleneck where the solver is not asked again.
+_NOT_ASKED = "to solve again with each number of the machine better would take too long"
+
+
 @attrs.frozen
 class Solved:
     """A question that was answered."""
@@ -123,6 +127,14 @@ class Elasticities:
         paths = [path for path in self.parts if self.step == STEP or path != REST]
         path = max(paths, key=self.parts.__getitem__, default=REST)
         return None if path == REST else path
+
+
+def by_parts(row: Row) -> Row:
+    """Return a row with the largest part of its time as the bottleneck, and why it is no number."""
+    binding = row.binding or (row.parts.largest if row.parts else None)
+    bottleneck = "the largest part of the time" if binding else "not known"
+    notes = (*row.notes, f"bottleneck: {bottleneck}; {_NOT_ASKED}")
+    return attrs.evolve(row, binding=binding, notes=notes)
 
 
 def with_bottleneck(row: Row, explained: Elasticities) -> Row:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from parcast.comparison import inputs
+from parcast.comparison.inputs import WorkloadLike
 from parcast.comparison.setting_values import set_values
 from parcast.comparison.settings import Settings
 from parcast.errors import (
@@ -139,6 +141,18 @@ class Question:
 def listed(one_or_many: Any) -> list[Any]:
     """Return a list of what may be one value or several."""
     return list(one_or_many) if isinstance(one_or_many, list | tuple) else [one_or_many]
+
+
+def workloads_of(
+    registry: Catalog, sources: Iterable[WorkloadLike], p: Any
+) -> tuple[list[Workload], Any]:
+    """Return the workloads, and the p to ask about; those of several jobs have them already."""
+    workloads = [inputs.workload(registry, item) for item in sources]
+    if not any(work.jobs for work in workloads):
+        return workloads, p
+    from parcast.comparison.jobs import with_processes
+
+    return with_processes(workloads, p), None
 
 
 def repeatable(numbers: Any) -> Any:

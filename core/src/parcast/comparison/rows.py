@@ -23,9 +23,6 @@ from parcast.results.row import Row
 if TYPE_CHECKING:
     from parcast.plugins.catalog import Catalog
 
-#: What is said of a bottleneck where the solver is not asked again.
-_NOT_ASKED = "to solve again with each number of the machine better would take too long"
-
 #: Times with one process and one disk that are remembered.
 MOST_ALONE = 10_000
 
@@ -237,6 +234,7 @@ def _with_elasticities(
     from parcast.comparison.elasticities import (
         Solved,
         affordable,
+        by_parts,
         elasticities,
         with_bottleneck,
     )
@@ -249,7 +247,7 @@ def _with_elasticities(
         if isinstance(task, Task)
     }
     solved, left_out = affordable(registry, solutions)
-    rows = [_by_parts(row) if at in left_out and row.time else row for at, row in enumerate(rows)]
+    rows = [by_parts(row) if at in left_out and row.time else row for at, row in enumerate(rows)]
     results = elasticities(registry, list(solved.values()), resolve_task, tell)
     for index, explained in zip(solved, results, strict=True):
         if explained is not None:
@@ -271,14 +269,6 @@ def _uneven(query: Query) -> bool:
     is_program = query.workload.kind == "program"
     uneven: bool = is_program and query.workload.content.may_be_uneven(query)
     return uneven
-
-
-def _by_parts(row: Row) -> Row:
-    """Return a row with the largest part of its time as the bottleneck, and why it is no number."""
-    binding = row.binding or (row.parts.largest if row.parts else None)
-    bottleneck = "the largest part of the time" if binding else "not known"
-    notes = (*row.notes, f"bottleneck: {bottleneck}; {_NOT_ASKED}")
-    return attrs.evolve(row, binding=binding, notes=notes)
 
 
 def _finite(seconds: float | None) -> float | None:
