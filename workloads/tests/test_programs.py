@@ -8,7 +8,9 @@ import pytest
 import parcast_workloads
 from parcast import Query, Registry
 from parcast.model.costs import Costs
+from parcast.program.matching.channels import NOTHING
 from parcast.program.matching.prepare import matched_program
+from parcast.program.source.operations import RECEIVES, SENDS
 from parcast.program.summary import tally
 from parcast.testing import by_sweep, turn
 
@@ -46,7 +48,10 @@ def test_a_program_runs_to_its_end_with_any_number_of_processes(
     name: str, eager_limit: float | None
 ) -> None:
     for p in turn(range(1, 34), 3):
-        matched_program(query(name, p, eager_limit), pools=True)
+        matched = matched_program(query(name, p, eager_limit), pools=True)
+        sends, takes = (matched.columns.among(ops) for ops in (SENDS, RECEIVES))
+        assert (matched.matching.sent_to[sends] != NOTHING).all()
+        assert (matched.matching.received_from[takes] != NOTHING).all()
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 8, 12, 64])

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from parcast.errors import FileError
 from parcast.program.matching.collectives import ALGORITHMS, Algorithms, algorithms
 from parcast.program.matching.collectives.libraries import LIBRARIES, mpich, openmpi
+from parcast.program.matching.columns import operation_columns
+from parcast.program.matching.dry_run import sweep
 from parcast.program.matching.expansion import expand
 from parcast.program.matching.prepare import match_unrolled
 from parcast.testing import turn
@@ -185,7 +187,9 @@ def test_a_collective_has_no_deadlock_where_every_message_waits_for_its_receive(
             for root in roots(op, size):
                 native = program(size, collective(op, size, bytes_=4096, root=root))
                 chosen = _in_levels(algorithms(text), size)
-                match_unrolled(expand(native, chosen), algorithms(), 0)
+                expanded = expand(native, chosen)
+                match_unrolled(expanded, algorithms(), 0)
+                assert not sweep(operation_columns(expanded), 0), "a plain run ends as well"
 
 
 def test_nccl_sends_short_sums_along_trees_over_nodes_and_long_ones_round_a_ring():

@@ -11,8 +11,10 @@ import pytest
 from parcast.errors import UnknownNameError
 from parcast.program import Operation
 from parcast.program.matching.collectives import algorithms
+from parcast.program.matching.dry_run import sweep
 from parcast.program.matching.prepare import match_unrolled
 from parcast.program.reader import read_source
+from parcast.program.reference.fixed_order import is_decided_by_timing
 from parcast.testing import FEATURES, random_program, seeds
 
 from .calling import call
@@ -71,7 +73,10 @@ def _tasks(step, pools):
 def test_every_program_is_matched_and_can_run_to_its_end(eager_limit):
     for seed in seeds(60):
         made = random_program(seed, wildcards=True)
-        match_unrolled(made.unrolled, algorithms(made.machine.network.collectives), eager_limit)
+        chosen = algorithms(made.machine.network.collectives)
+        matched = match_unrolled(made.unrolled, chosen, eager_limit)
+        if not is_decided_by_timing(matched.unrolled):
+            assert not sweep(matched.columns, eager_limit), made.source
 
 
 def shown(operation):

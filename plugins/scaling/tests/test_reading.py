@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
+import math
 import random
 import re
 
@@ -137,6 +137,7 @@ def test_profiles_of_several_runs_are_times(tmp_path):
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_mutilated_files_are_read_or_refused(name, tmp_path):
+    sentences = []
     for seed in range(25):
         draw, text = random.Random(seed), list(TEXTS[name])
         for _ in range(draw.randint(1, 5)):
@@ -145,8 +146,14 @@ def test_mutilated_files_are_read_or_refused(name, tmp_path):
                 ["", "|", "{", '"', "1e999", "\n", "]"]
             )
         (tmp_path / name).write_text("".join(text))
-        with contextlib.suppress(ParcastError):
-            read_times(str(tmp_path / name))
+        try:
+            times = read_times(str(tmp_path / name))
+        except ParcastError as error:
+            sentences.append(str(error))
+        else:
+            runs = () if times is None else times.runs
+            assert all(0 < run.seconds < math.inf and run.p >= 1 for run in runs)
+    assert all(name in sentence for sentence in sentences)
 
 
 def test_elapsed_times_of_days_are_read(tmp_path):
