@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 
 import attrs
 
+from parcast.model.answers import Answers
 from parcast.model.machine import Machine
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.formulas import Unit
@@ -27,6 +28,10 @@ def numbers_of(machine: Machine) -> tuple[str, ...]:
     Those of several tables of one key (``network.levels``) are told apart by the tables' names,
     and are one where these have none.
     """
+    return _KEPT.once((machine,), lambda: _numbers_of(machine))
+
+
+def _numbers_of(machine: Machine) -> tuple[str, ...]:
     numbers = (number for name, part in machine.parts.items() for number in _numbers(part, name))
     return tuple(dict.fromkeys(path for path, value in numbers if value))
 
@@ -43,8 +48,16 @@ def improved(machine: Machine, paths: Collection[str], factor: float) -> Machine
     factor
         Above 1 for a better machine.
     """
-    parts = {name: _improved(part, name, paths, factor) for name, part in machine.parts.items()}
-    return attrs.evolve(machine, parts=parts)
+
+    def better() -> Machine:
+        parts = {name: _improved(part, name, paths, factor) for name, part in machine.parts.items()}
+        return attrs.evolve(machine, parts=parts)
+
+    return _KEPT.once((machine, *paths, factor), better)
+
+
+#: The numbers of machines, and machines that are better: the same at every point of a comparison.
+_KEPT = Answers(1_000)
 
 
 def _numbers(table: Any, path: str) -> Iterator[tuple[str, Any]]:
