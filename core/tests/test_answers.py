@@ -72,6 +72,19 @@ def test_more_answers_than_the_limit_are_kept_as_long_as_there_is_room(asked, li
         assert [n for n in range(10) if answers.get((n,)) is not None] == sorted(kept)
 
 
+def test_the_size_of_an_answer_is_worked_out_once():
+    sizes = []
+
+    def size(number):
+        sizes.append(number)
+        return 1
+
+    answers = Answers(1, size=size, room=100)
+    for number in range(200):
+        answers.once((number,), lambda number=number: number)
+    assert sizes == list(range(200))
+
+
 def test_room_is_made_before_the_next_answer():
     class Large:
         pass

@@ -52,30 +52,37 @@ class Answers:
         self._limit = limit
         self._size, self._room = size, room
         self._lock = Lock()
-        self._entries: OrderedDict[tuple[Any, ...], tuple[Any, Sources]] = OrderedDict()
+        self._entries: OrderedDict[tuple[Any, ...], tuple[Any, Sources, float]] = OrderedDict()
+        self._taken = 0.0  # by all entries together
 
     def once(self, sources: Sources, make: Callable[[], T]) -> T:
         """Return what ``make`` gives, or what it gave for the same sources."""
         key = key_of(sources)
         entry = self._entries.get(key)
-        if entry is None:
-            self._forget(self._limit - 1)  # before memory is needed for the next
-            entry = self._entries[key] = make(), sources
-            self._forget(self._limit)
-        return entry[0]
+        if entry is not None:
+            return entry[0]
+        if len(self._entries) >= self._limit:
+            with self._lock:
+                self._forget(self._limit - 1)  # before memory is needed for the next
+        answer = make()
+        self._keep(key, answer, sources)
+        return answer
 
     def get(self, sources: Sources) -> Any:
         """Return the answer that these sources have, or None."""
         entry = self._entries.get(key_of(sources))
         return None if entry is None else entry[0]
 
-    def _forget(self, most: int) -> None:
-        if len(self._entries) > most:
-            with self._lock:
-                while len(self._entries) > most and not self._has_room():
-                    self._entries.popitem(last=False)
+    def _keep(self, key: tuple[Any, ...], answer: Any, sources: Sources) -> None:
+        size = 0.0 if self._size is None else self._size(answer)
+        with self._lock:
+            former = self._entries.get(key)  # of another thread
+            self._taken += size - (former[2] if former else 0.0)
+            self._entries[key] = answer, sources, size
+            self._forget(self._limit)
 
-    def _has_room(self) -> bool:
-        if self._size is None:
-            return False
-        return sum(self._size(answer) for answer, _ in self._entries.values()) <= self._room
+    def _forget(self, most: int) -> None:
+        """Forget the oldest until as many are left, or all that are left have room."""
+        while len(self._entries) > most and (self._size is None or self._taken > self._room):
+            _, (_, _, size) = self._entries.popitem(last=False)
+            self._taken -= size

@@ -28,6 +28,9 @@ from parcast.program.unroll.offloading import timed_on_accelerators
 #: Operations of programs that are kept: some 200 bytes each.
 _KEPT = 500_000
 
+#: What a program takes beside its operations is as much as of so many.
+_OF_PROGRAM = 500
+
 #: Seconds to make an operation ready: on one core of a server of 2023.
 PREPARATION = 6e-7
 
@@ -56,14 +59,15 @@ class Matched:
         return match(self.columns)
 
 
-def _operations(prepared: Matched | InvalidPointError) -> int:
-    """Return the operations of a program; what has no meaning has none."""
-    return prepared.unrolled.count() if isinstance(prepared, Matched) else 0
+def _size(prepared: Matched | InvalidPointError) -> int:
+    """Return the operations that a program is kept as; what has no meaning has none of its own."""
+    own = prepared.unrolled.count() if isinstance(prepared, Matched) else 0
+    return own + _OF_PROGRAM
 
 
 #: The latest programs; several solvers are asked about each point in turn, and again for each
 #: number of the machine.
-_PREPARED = Answers(2, size=_operations, room=_KEPT)
+_PREPARED = Answers(2, size=_size, room=_KEPT)
 
 
 def matched_program(query: Query, *, pools: bool = False, timed: bool = True) -> Matched:
