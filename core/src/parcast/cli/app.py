@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from parcast.api import Registry
-from parcast.cli import advise, browse, solve, study, warm
+from parcast.cli import advise, browse, listing, solve, study, warm
 from parcast.cli.terminal import printing
 from parcast.errors import ParcastError, did_you_mean
 from parcast.startup import SELDOM
@@ -31,7 +31,7 @@ _COMMANDS: Mapping[str, Callable[..., Any]] = {
     "predict": solve.predict,
     "study": study.study,
     "advise": advise.advise,
-    "list": browse.list_names,
+    "list": listing.list_names,
     "show": browse.show,
     "warm": warm.warm,
 }

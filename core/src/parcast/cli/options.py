@@ -1,4 +1,4 @@
-"""Arguments and options that several commands take, and the names that the shell completes."""
+"""Arguments and options of commands, and the names that the shell completes."""
 
 from __future__ import annotations
 
@@ -96,4 +96,45 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Output = Annotated[Path | None, output_option("Write a file; its suffix is the format.")]
 Uncertainty = Annotated[
     int, typer.Option(help="Samples of the uncertain numbers, such as 200.", metavar="N")
+]
+
+#: What `compare` alone takes.
+Solvers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-s",
+        "--solver",
+        help="Solvers or families, by commas or repeated; every family if not given.",
+        autocompletion=complete_solvers,
+    ),
+]
+Measured = Annotated[
+    Path | None, typer.Option(help="Measured times: .csv, or Extra-P's .json or .jsonl.")
+]
+Tolerance = Annotated[
+    str | None, typer.Option(help="Exit with 1 where an error is larger, such as 10%.")
+]
+BudgetTime = Annotated[
+    str,
+    typer.Option(
+        help="Time to spend on solvers that are not named, by the costs that they state.",
+        metavar="TIME",
+    ),
+]
+Sweep = Annotated[
+    str | None,
+    typer.Option(
+        help="A number to vary evenly, and from where on it hurts: network.startup=0..10us.",
+        metavar="NAME=RANGE",
+    ),
+]
+Counted = Annotated[
+    str | None,
+    typer.Option(help="What throughput counts, such as 'cells = n * n'.", metavar="[NAME=]FORMULA"),
+]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Say what makes answers differ by more than 5 %.")
+]
+Wide = Annotated[
+    bool, typer.Option("--wide", help="Show all columns, however narrow the terminal.")
 ]

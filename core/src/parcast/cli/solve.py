@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import attrs
@@ -16,18 +15,26 @@ from parcast.cli.details import print_row
 from parcast.cli.measuring import check_errors, largest_error
 from parcast.cli.options import (
     AssumeAlike,
+    BudgetTime,
+    Counted,
     Disks,
+    Explain,
     JobPlacement,
     Json,
     Machine,
     Machines,
     Mapping,
+    Measured,
     Output,
     OverSettings,
     Processes,
     Seed,
     Setting,
+    Solvers,
+    Sweep,
+    Tolerance,
     Uncertainty,
+    Wide,
     Workload,
     Workloads,
     complete_solvers,
@@ -52,48 +59,6 @@ from parcast.results.results import Results
 
 if TYPE_CHECKING:
     from parcast.comparison.over import Over
-
-
-#: What `compare` alone takes.
-Solvers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-s",
-        "--solver",
-        help="Solvers or families, by commas or repeated; every family if not given.",
-        autocompletion=complete_solvers,
-    ),
-]
-Measured = Annotated[
-    Path | None, typer.Option(help="Measured times: .csv, or Extra-P's .json or .jsonl.")
-]
-Tolerance = Annotated[
-    str | None, typer.Option(help="Exit with 1 where an error is larger, such as 10%.")
-]
-BudgetTime = Annotated[
-    str,
-    typer.Option(
-        help="Time to spend on solvers that are not named, by the costs that they state.",
-        metavar="TIME",
-    ),
-]
-Sweep = Annotated[
-    str | None,
-    typer.Option(
-        help="A number to vary evenly, and from where on it hurts: network.startup=0..10us.",
-        metavar="NAME=RANGE",
-    ),
-]
-Counted = Annotated[
-    str | None,
-    typer.Option(help="What throughput counts, such as 'cells = n * n'.", metavar="[NAME=]FORMULA"),
-]
-Explain = Annotated[
-    bool, typer.Option("--explain", help="Say what makes answers differ by more than 5 %.")
-]
-Wide = Annotated[
-    bool, typer.Option("--wide", help="Show all columns, however narrow the terminal.")
-]
 
 
 def compare(
@@ -150,8 +115,7 @@ def compare(
     why = _explain(registry, results, workloads, machines, question) if explain else []
     with writing(registry, results, output):
         if json:
-            explained = {"explained": list(map(attrs.asdict, why))} if explain else {}
-            print_json({**results.to_dict(), **explained})
+            _print_as_json(results, why, explain=explain)
         elif swept:
             print_sweep(results, swept)
         else:
@@ -167,6 +131,11 @@ def _seconds(option: str, text: str) -> float:
         return Unit("s").check(parse_quantity(text, "s").value, text)
     except UnitError as error:
         raise UnitError(f"{option}: {error}; write a time such as '20 s' or '5 min'") from None
+
+
+def _print_as_json(results: Results, why: list[Any], *, explain: bool) -> None:
+    explained = {"explained": list(map(attrs.asdict, why))} if explain else {}
+    print_json({**results.to_dict(), **explained})
 
 
 def _print(results: Results, why: list[Any], *, wide: bool) -> None:

@@ -60,7 +60,8 @@ class Answers:
         key = key_of(sources)
         entry = self._entries.get(key)
         if entry is not None:
-            return entry[0]
+            known: T = entry[0]
+            return known
         if len(self._entries) >= self._limit:
             with self._lock:
                 self._forget(self._limit - 1)  # before memory is needed for the next

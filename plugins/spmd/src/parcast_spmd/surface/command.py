@@ -23,49 +23,53 @@ if TYPE_CHECKING:
     from parcast_spmd.surface.report import Advice
 
 
+Name = Annotated[str, typer.Argument(help="A name or a file.")]
+Processes = Annotated[
+    str, typer.Option("-p", help="Processes: 4,9,16 or 1..64 or 1..1024*2.", metavar="LIST")
+]
+Disks = Annotated[
+    str | None, typer.Option("-d", help="Disks; the machine's own if not given.", metavar="LIST")
+]
+Solver = Annotated[str, typer.Option("-s", "--solver", help="spmd, or one of its solvers.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter, a machine value or an option."),
+]
+Varied = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUES",
+        help="A setting to vary as well: 'processor.rate=60..480*2 MFLOP/s' or n=64,102,162.",
+    ),
+]
+Spent = Annotated[
+    str | None,
+    typer.Option(help="The most to spend: a number, by --cost, or a run's price: '10 EUR'."),
+]
+Cost = Annotated[
+    str | None,
+    typer.Option(help="What --budget counts, a formula; 'p + d' if not given.", metavar="FORMULA"),
+]
+Threshold = Annotated[str, typer.Option(help="A processor pays while it adds this to the speedup.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON: every row.")]
+Output = Annotated[Path | None, output_option("Write a file; its suffix is the format.")]
+
+
 def surface(
     context: typer.Context,
-    workload: Annotated[str, typer.Argument(help="A name or a file.")],
-    machine: Annotated[str, typer.Argument(help="A name or a file.")],
+    workload: Name,
+    machine: Name,
     *,
-    p: Annotated[
-        str, typer.Option("-p", help="Processes: 4,9,16 or 1..64 or 1..1024*2.", metavar="LIST")
-    ] = "1..1024*2",
-    d: Annotated[
-        str | None,
-        typer.Option("-d", help="Disks; the machine's own if not given.", metavar="LIST"),
-    ] = None,
-    solver: Annotated[
-        str, typer.Option("-s", "--solver", help="spmd, or one of its solvers.")
-    ] = "spmd",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="A parameter, a machine value or an option."
-        ),
-    ] = None,
-    over: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUES",
-            help="A setting to vary as well: 'processor.rate=60..480*2 MFLOP/s' or n=64,102,162.",
-        ),
-    ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(help="The most to spend: a number, by --cost, or a run's price: '10 EUR'."),
-    ] = None,
-    cost: Annotated[
-        str | None,
-        typer.Option(
-            help="What --budget counts, a formula; 'p + d' if not given.", metavar="FORMULA"
-        ),
-    ] = None,
-    threshold: Annotated[
-        str, typer.Option(help="A processor pays while it adds this to the speedup.")
-    ] = "10%",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: every row.")] = False,
-    output: Annotated[Path | None, output_option("Write a file; its suffix is the format.")] = None,
+    p: Processes = "1..1024*2",
+    d: Disks = None,
+    solver: Solver = "spmd",
+    settings: Set = None,
+    over: Varied = None,
+    budget: Spent = None,
+    cost: Cost = None,
+    threshold: Threshold = "10%",
+    as_json: Json = False,
+    output: Output = None,
 ) -> int:
     """Ask at every p and d: the speedups, the bottlenecks, and what is worth buying."""
     from parcast.cli import print_text, show_progress

@@ -73,15 +73,7 @@ def survey(
             over={setting.name: setting.values for setting in over}, tell=tell,
             elasticities=False,  # the map shows parts
         )  # fmt: skip
-        combinations = list(product(*(setting.number for setting in over)))
-        each = len(results.rows) // len(combinations)
-        rows = tuple(
-            _enrich(
-                row, {setting.name: number for setting, number in zip(over, numbers, strict=True)}
-            )
-            for start, numbers in enumerate(combinations)
-            for row in results.rows[start * each : (start + 1) * each]
-        )
+        rows = tuple(_enriched(results.rows, over))
     origin = dict(results.provenance)
     if over:
         origin["over"] = {
@@ -105,6 +97,16 @@ def _check(registry: Registry, solver: str, over: Sequence[Over]) -> None:
     for setting in over:
         if setting.name.partition(".")[0] in others:
             raise ParcastError(f"--over {setting.name}: it is an option of no solver of spmd")
+
+
+def _enriched(rows: Sequence[Row], over: Sequence[Over]) -> Iterator[Row]:
+    """Yield the rows with what only surfaces have; those of each combination are together."""
+    combinations = list(product(*(setting.number for setting in over)))
+    each = len(rows) // len(combinations)
+    for start, numbers in enumerate(combinations):
+        chosen = {setting.name: number for setting, number in zip(over, numbers, strict=True)}
+        for row in rows[start * each : (start + 1) * each]:
+            yield _enrich(row, chosen)
 
 
 def _enrich(row: Row, chosen: Mapping[str, Any]) -> Row:
