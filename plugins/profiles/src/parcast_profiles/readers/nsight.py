@@ -16,16 +16,26 @@ from numpy.typing import NDArray
 from parcast.errors import FileError, shorten
 from parcast_profiles.profile import Profile, Region, joined
 
-#: Tables of what takes time, with what names a row, and whether it communicates.
+
+@attrs.frozen
+class _Table:
+    """A table of what takes time."""
+
+    title: str
+    word: str  #: what its rows are, if nothing names them
+    named_by: tuple[str, ...] = ()
+    communicates: bool = False
+
+
 _TABLES = (
-    ("CUPTI_ACTIVITY_KIND_KERNEL", ("shortName", "demangledName"), "kernel", False),
-    ("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", (), "graphs of kernels", False),
-    ("CUPTI_ACTIVITY_KIND_MEMCPY", (), "copies of memory", False),
-    ("CUPTI_ACTIVITY_KIND_MEMSET", (), "fills of memory", False),
-    ("MPI_P2P_EVENTS", ("textId",), "MPI", True),
-    ("MPI_COLLECTIVES_EVENTS", ("textId",), "MPI", True),
-    ("MPI_START_WAIT_EVENTS", ("textId",), "MPI", True),
-    ("MPI_OTHER_EVENTS", ("textId",), "MPI", True),
+    _Table("CUPTI_ACTIVITY_KIND_KERNEL", "kernel", ("shortName", "demangledName")),
+    _Table("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "graphs of kernels"),
+    _Table("CUPTI_ACTIVITY_KIND_MEMCPY", "copies of memory"),
+    _Table("CUPTI_ACTIVITY_KIND_MEMSET", "fills of memory"),
+    _Table("MPI_P2P_EVENTS", "MPI", ("textId",), communicates=True),
+    _Table("MPI_COLLECTIVES_EVENTS", "MPI", ("textId",), communicates=True),
+    _Table("MPI_START_WAIT_EVENTS", "MPI", ("textId",), communicates=True),
+    _Table("MPI_OTHER_EVENTS", "MPI", ("textId",), communicates=True),
 )
 #: Tables that tell when the run was, too.
 _SPAN = ("CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS", "OSRT_API")
@@ -76,7 +86,7 @@ def read(path: Path) -> Profile:
 def _profile(connection: sqlite3.Connection, path: Path) -> Profile:
     tables = {name for (name,) in connection.execute(
         "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}  # fmt: skip
-    recorded = [_recorded(connection, *entry, path) for entry in _TABLES if entry[0] in tables]
+    recorded = [_recorded(connection, table, path) for table in _TABLES if table.title in tables]
     if not any(len(rows.start) for rows in recorded):
         raise FileError(
             f"{path}: no kernels, copies or calls of MPI are in it; trace them (nsys profile "
@@ -115,15 +125,9 @@ def _facts(recorded: Iterable[_Recorded]) -> Iterable[tuple[str, str]]:
     return ((word, f"{counts[word]:,}, {seconds[word] * _NANO:.9g} s") for word in counts)
 
 
-def _recorded(
-    connection: sqlite3.Connection,
-    table: str,
-    named_by: tuple[str, ...],
-    word: str,
-    communicates: bool,
-    path: Path,
-) -> _Recorded:
+def _recorded(connection: sqlite3.Connection, of: _Table, path: Path) -> _Recorded:
     """Return the rows of a table."""
+    table = of.title
     columns = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
     ((count, wrong),) = connection.execute(
         f'SELECT count(*), sum("end" < start OR start IS NULL OR "end" IS NULL) FROM {table}'  # noqa: S608
@@ -133,7 +137,7 @@ def _recorded(
             f"{wrong:,} rows that end before they begin" if wrong else f"{count:,} rows"
         ))  # fmt: skip
     owner = next((column for column in _OWNERS if column in columns), "-1")
-    name = next((column for column in named_by if column in columns), "-1")
+    name = next((column for column in of.named_by if column in columns), "-1")
     texts = {} if name == "-1" else dict(
         connection.execute(f"SELECT id, value FROM StringIds WHERE id IN "  # noqa: S608
                            f"(SELECT DISTINCT {name} FROM {table})")
@@ -143,9 +147,9 @@ def _recorded(
     rows = np.fromiter(connection.execute(query), np.dtype(fields), count)
     which, number = np.unique(rows["name"], return_inverse=True)
     return _Recorded(
-        word=word,
-        names=tuple(texts.get(text) or word for text in which.tolist()),
-        communicates=communicates,
+        word=of.word,
+        names=tuple(texts.get(text) or of.word for text in which.tolist()),
+        communicates=of.communicates,
         start=rows["start"],
         end=rows["end"],
         process=rows["process"] >> _PROCESS_BITS,
@@ -197,7 +201,7 @@ def _span(
 def _processes(connection: sqlite3.Connection, tables: set[str]) -> list[int]:
     """Return the processes that are in it, by whose calls these are."""
     processes: set[int] = set()
-    for table in tables & {name for name, *_ in _TABLES} | tables & set(_SPAN):
+    for table in tables.intersection(_SPAN) | tables & {entry.title for entry in _TABLES}:
         columns = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
         for column in columns.intersection(_OWNERS):
             processes |= {
