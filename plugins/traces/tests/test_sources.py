@@ -194,11 +194,24 @@ def test_actions_of_one_rank_are_read_with_those_beside_them(tmp_path):
     assert read_trace(tmp_path / "run1.tit").size == 2
 
 
-@pytest.mark.parametrize("suffix", [".pnml", ".jsimg", ".jmva"])
-def test_files_of_commands_name_them(tmp_path, capsys, suffix):
-    path = tmp_path / f"net{suffix}"
-    path.write_text("<pnml/>")
-    command = "petri solve" if suffix == ".pnml" else "spmd network"
+@pytest.mark.parametrize(
+    ("name", "text", "command"),
+    [
+        ("net.pnml", "<pnml/>", "petri solve"),
+        ("net.jsimg", "<pnml/>", "spmd network"),
+        ("net.jmva", "<pnml/>", "spmd network"),
+        ("times.csv", "p,time\n1,3 s\n", "scaling"),
+        ("jobs.csv", "JobID|State|Elapsed\n1|COMPLETED|00:01:00\n", "scaling"),
+        ("jobs.sacct", "State,JobIDRaw\nCOMPLETED,1\n", "scaling"),
+        ("jobs.txt", "JobID  State  Elapsed\n-----  -----  -----\n", "scaling"),
+        ("runs.txt", "# by hand\nPARAMETER p\nPOINTS 2 4\n", "scaling"),
+        ("runs.jsonl", '{"params": {"p": 4}, "value": 1}\n', "scaling"),
+        ("runs.json", '{"parameters": ["p"], "measurements": {}}', "scaling"),
+    ],
+)
+def test_files_of_commands_name_them(tmp_path, capsys, name, text, command):
+    path = tmp_path / name
+    path.write_text(text)
     for arguments in (["show", str(path)], ["compare", str(path), "ibm-sp2"]):
         assert main(arguments) == 2
         assert f"give it to 'parcast {command} {path}'" in capsys.readouterr().err.replace(

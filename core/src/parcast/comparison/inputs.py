@@ -110,8 +110,10 @@ def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine
             "others; leave it out"
         )
     if reader and reader.command:
+        known = reader.summary[:1].lower() + reader.summary[1:].rstrip(".")
         raise FileError(
-            f"{path} is no workload and no machine; give it to 'parcast {reader.command} {path}'"
+            f"{path} is no workload and no machine, but {known}; give it to 'parcast "
+            f"{reader.command} {path}'"
         )
     if reader:
         return _read_by(reader, path)

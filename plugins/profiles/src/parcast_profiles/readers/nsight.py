@@ -94,13 +94,13 @@ def _profile(connection: sqlite3.Connection, path: Path) -> Profile:
         )
     begin, end = _span(connection, tables, recorded)
     processes = _processes(connection, tables)
-    own = _own_times(recorded, processes[0])
-    regions = list(_regions(recorded, own))
-    outside = len(processes) * (end - begin) - sum(int(times.sum()) for times in own)
+    exclusive = _exclusive_times(recorded, processes[0])
+    regions = list(_regions(recorded, exclusive))
+    outside = len(processes) * (end - begin) - sum(int(times.sum()) for times in exclusive)
     if outside > 0:
         regions.append(Region("host alone", outside * _NANO))
     together = sum(int((rows.end - rows.start).sum()) for rows in recorded)
-    beside = (together - sum(int(times.sum()) for times in own)) * _NANO
+    beside = (together - sum(int(times.sum()) for times in exclusive)) * _NANO
     notes = [_BESIDE]
     if beside:
         notes.append(f"{beside:.6g} s of kernels, copies and calls run beside others of their "
@@ -120,8 +120,8 @@ def _facts(recorded: Iterable[_Recorded]) -> Iterable[tuple[str, str]]:
     counts, seconds = dict[str, int](), dict[str, int]()
     for rows in recorded:
         counts[rows.word] = counts.get(rows.word, 0) + len(rows.start)
-        taken = int((rows.end - rows.start).sum())
-        seconds[rows.word] = seconds.get(rows.word, 0) + taken
+        duration = int((rows.end - rows.start).sum())
+        seconds[rows.word] = seconds.get(rows.word, 0) + duration
     return ((word, f"{counts[word]:,}, {seconds[word] * _NANO:.9g} s") for word in counts)
 
 
@@ -157,32 +157,32 @@ def _recorded(connection: sqlite3.Connection, of: _Table, path: Path) -> _Record
     )
 
 
-def _own_times(recorded: list[_Recorded], first: int) -> list[NDArray[np.int64]]:
+def _exclusive_times(recorded: list[_Recorded], first: int) -> list[NDArray[np.int64]]:
     """Return how long each row ran beside none of its process that had begun before."""
     starts, ends, processes = (
         np.concatenate([getattr(rows, field) for rows in recorded])
         for field in ("start", "end", "process")
     )
     processes[processes < 0] = first
-    own = np.empty(len(starts), np.int64)
+    exclusive = np.empty(len(starts), np.int64)
     for process in np.unique(processes).tolist():
         mine = np.flatnonzero(processes == process)
         mine = mine[np.argsort(starts[mine], kind="stable")]
         reached = np.maximum.accumulate(ends[mine])
         begins = starts[mine]
         begins[1:] = np.maximum(begins[1:], reached[:-1])
-        own[mine] = np.maximum(ends[mine] - begins, 0)
-    return np.split(own, np.cumsum([len(rows.start) for rows in recorded])[:-1])
+        exclusive[mine] = np.maximum(ends[mine] - begins, 0)
+    return np.split(exclusive, np.cumsum([len(rows.start) for rows in recorded])[:-1])
 
 
-def _regions(recorded: list[_Recorded], own: list[NDArray[np.int64]]) -> Iterator[Region]:
+def _regions(recorded: list[_Recorded], exclusive: list[NDArray[np.int64]]) -> Iterator[Region]:
     """Yield what each name took by itself."""
-    for rows, times in zip(recorded, own, strict=True):
-        counts = np.bincount(rows.name, minlength=len(rows.names))
-        for number, (name, calls) in enumerate(zip(rows.names, counts.tolist(), strict=True)):
+    for rows, times in zip(recorded, exclusive, strict=True):
+        counts = np.bincount(rows.name, minlength=len(rows.names)).tolist()
+        seconds = (np.bincount(rows.name, times, len(rows.names)) * _NANO).tolist()
+        for name, lasts, calls in zip(rows.names, seconds, counts, strict=True):
             communicates = rows.communicates or _COMMUNICATES.match(name) is not None
-            taken = int(times[rows.name == number].sum())
-            yield Region(name, taken * _NANO, communicates, calls)
+            yield Region(name, lasts, communicates, calls)
 
 
 def _span(
@@ -194,8 +194,8 @@ def _span(
     ]
     for table in tables.intersection(_SPAN):
         ends += connection.execute(f'SELECT min(start), max("end") FROM {table}')  # noqa: S608
-    known = [(low, high) for low, high in ends if low is not None and high is not None]
-    return min(low for low, _ in known), max(high for _, high in known)
+    stretches = [(low, high) for low, high in ends if low is not None and high is not None]
+    return min(low for low, _ in stretches), max(high for _, high in stretches)
 
 
 def _processes(connection: sqlite3.Connection, tables: set[str]) -> list[int]:
