@@ -219,6 +219,14 @@ def test_files_of_commands_name_them(tmp_path, capsys, name, text, command):
         )
 
 
+def test_a_folder_is_shown_by_its_name_alone(tmp_path, monkeypatch, capsys):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "trace.tit").write_text(TIT)
+    monkeypatch.chdir(tmp_path)
+    assert main(["show", "run"]) == 0
+    assert "time-independent (SimGrid)" in capsys.readouterr().out
+
+
 def test_messages_of_older_replays_have_no_tag(tmp_path):
     path = tmp_path / "a.tit"
     path.write_text("0 init\n1 init\n0 send 1 1000\n1 recv 0 1000\n0 finalize\n1 finalize\n")
