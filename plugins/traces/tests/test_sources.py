@@ -219,6 +219,39 @@ def test_files_of_commands_name_them(tmp_path, capsys, name, text, command):
         )
 
 
+@pytest.mark.parametrize(
+    "suffix",
+    [
+        "et",
+        "prv",
+        "goal",
+        "tit",
+        "txt",
+        "otf2",
+        "trace",
+        "cali",
+        "cubex",
+        "sqlite",
+        "sts",
+        "csv",
+        "json",
+        "darshan",
+    ],
+)
+def test_an_empty_file_is_called_empty(tmp_path, capsys, suffix):
+    path = tmp_path / f"run-0.{suffix}"
+    path.write_bytes(b"")
+    assert main(["show", str(path)]) == 2
+    assert f"{path} is empty" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_lists_nested_deeply_are_called_so(tmp_path, capsys):
+    path = tmp_path / "run-0.json"
+    path.write_text('{"traceEvents":' + "[" * 100_000)
+    assert main(["show", str(path)]) == 2
+    assert "nested too deeply" in capsys.readouterr().err
+
+
 def test_a_folder_is_shown_by_its_name_alone(tmp_path, monkeypatch, capsys):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "trace.tit").write_text(TIT)

@@ -104,6 +104,8 @@ def _meant(path: Path, names: Iterable[str]) -> str:
 def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine | Workload:
     """Return what a file describes: what is wanted, or by ``None`` whichever it is."""
     reader = _reader(registry, path)
+    if reader and not reader.command and _is_empty(path):
+        raise FileError(f"{path} is empty")
     if ASSUMED_ALIKE.get() and group != "machines" and not (reader and reader.alike):
         raise ParcastError(
             f"--assume-alike: {path} is no recorded run, and only of these can ranks stand for "
@@ -135,6 +137,13 @@ def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine
     if group == "machines" or (group is None and files.is_machine(data)):
         return files.machine_from_data(data, str(path), registry.parts, name)
     return files.workload_from_data(data, str(path), registry.kinds, name)
+
+
+def _is_empty(path: Path) -> bool:
+    try:
+        return path.is_file() and not path.stat().st_size
+    except OSError:
+        return False  # what is wrong is told where the file is read
 
 
 def _summaries(registry: Catalog, suffix: str) -> str:
