@@ -245,6 +245,14 @@ def test_an_empty_file_is_called_empty(tmp_path, capsys, suffix):
     assert f"{path} is empty" in capsys.readouterr().err.replace("\n", " ")
 
 
+@pytest.mark.parametrize("name", ["run.sqlite", "run-0.json", "run.txt", "run.prv", "net.jsimg"])
+def test_a_pointer_of_git_lfs_is_no_file(tmp_path, capsys, name):
+    path = tmp_path / name
+    path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    assert main(["show", str(path)]) == 2
+    assert "get the file by 'git lfs pull'" in capsys.readouterr().err.replace("\n", " ")
+
+
 def test_lists_nested_deeply_are_called_so(tmp_path, capsys):
     path = tmp_path / "run-0.json"
     path.write_text('{"traceEvents":' + "[" * 100_000)

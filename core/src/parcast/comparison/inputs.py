@@ -28,6 +28,9 @@ WorkloadLike = str | Path | Mapping[str, Any] | FunctionType | Workload
 _BEGINNING = 1 << 16
 
 #: Suffixes of tables, which a reader of files of any suffix does not get.
+#: What stands in a clone for a file that Git LFS keeps.
+_POINTER = b"version https://git-lfs"
+
 _TABLES = (".toml", ".json")
 
 
@@ -103,9 +106,8 @@ def _meant(path: Path, names: Iterable[str]) -> str:
 
 def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine | Workload:
     """Return what a file describes: what is wanted, or by ``None`` whichever it is."""
+    _check_content(path)
     reader = _reader(registry, path)
-    if reader and not reader.command and _is_empty(path):
-        raise FileError(f"{path} is empty")
     if ASSUMED_ALIKE.get() and group != "machines" and not (reader and reader.alike):
         raise ParcastError(
             f"--assume-alike: {path} is no recorded run, and only of these can ranks stand for "
@@ -139,11 +141,19 @@ def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine
     return files.workload_from_data(data, str(path), registry.kinds, name)
 
 
-def _is_empty(path: Path) -> bool:
+def _check_content(path: Path) -> None:
+    """Refuse a file that has no content of its own, whatever its suffix says."""
     try:
-        return path.is_file() and not path.stat().st_size
-    except OSError:
-        return False  # what is wrong is told where the file is read
+        with path.open("rb") as opened:
+            beginning = opened.read(len(_POINTER))
+    except (OSError, ValueError):
+        return  # what is wrong is told where the file is read, as are folders and patterns
+    if not beginning:
+        raise FileError(f"{path} is empty")
+    if beginning == _POINTER:
+        raise FileError(
+            f"{path} is a pointer of Git LFS in place of the file; get the file by 'git lfs pull'"
+        )
 
 
 def _summaries(registry: Catalog, suffix: str) -> str:
