@@ -113,6 +113,17 @@ def test_logs_of_projections_have_methods_and_idle_time(tmp_path):
         read(tmp_path / "run.prj.sts")
 
 
+def test_a_line_that_would_fill_memory_is_refused(tmp_path):
+    log = projections(tmp_path, {("main",): [1.0]}, 1)
+    (tmp_path / "run.prj.0.log").write_text("PROJECTIONS-RECORD 9\n" + "6 " * (1 << 19))
+    with pytest.raises(FileError, match=r"log:2: no line of a profile has a megabyte"):
+        read(log)
+    table = tmp_path / "events.csv"
+    table.write_text("Timestamp (s), Event Type, Name, Process\n1, Enter, " + "a" * (1 << 20))
+    with pytest.raises(FileError, match=r"csv:2: no line of a profile has a megabyte"):
+        read(table)
+
+
 def test_kernels_of_several_streams_take_no_longer_than_the_run(tmp_path):
     file = nsight(
         tmp_path,
