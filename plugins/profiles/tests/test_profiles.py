@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import re
+import sqlite3
 import struct
 import tarfile
 import zlib
@@ -143,6 +144,16 @@ def test_kernels_of_several_streams_take_no_longer_than_the_run(tmp_path):
     assert any("2e-06 s of kernels, copies and calls run beside" in note for note in profile.notes)
     assert workload.data["span"] == "2e-05 s"
     assert profile.communication == pytest.approx(2e-6)
+
+
+def test_an_export_without_kernels_says_what_it_has(tmp_path):
+    file = nsight(tmp_path, kernels=[], copies=[], collectives=[])
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE OSRT_API (start INTEGER, end INTEGER)")
+        connection.execute("INSERT INTO OSRT_API VALUES (1, 5)")
+    connection.close()
+    with pytest.raises(FileError, match="calls of MPI are in it, only 1 calls of the system; trac"):
+        read(file)
 
 
 def test_graphs_of_kernels_take_time_and_those_of_nccl_communicate(tmp_path):

@@ -39,6 +39,13 @@ _TABLES = (
 )
 #: Tables that tell when the run was, too.
 _SPAN = ("CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS", "OSRT_API")
+#: Tables of what has times, and is no work of the run by itself.
+_NOT_READ = {
+    "NVTX_EVENTS": "marks of NVTX",
+    "OSRT_API": "calls of the system",
+    "CUPTI_ACTIVITY_KIND_RUNTIME": "calls of CUDA by the host",
+    "SCHED_EVENTS": "switches of threads",
+}
 #: Whose calls a row is of; the upper bits name a process.
 _OWNERS = ("globalPid", "globalTid")
 _PROCESS_BITS = 24
@@ -89,8 +96,8 @@ def _profile(connection: sqlite3.Connection, path: Path) -> Profile:
     recorded = [_recorded(connection, table, path) for table in _TABLES if table.title in tables]
     if not any(len(rows.start) for rows in recorded):
         raise FileError(
-            f"{path}: no kernels, copies or calls of MPI are in it; trace them (nsys profile "
-            "--trace=cuda,nvtx,mpi) and export with --type sqlite"
+            f"{path}: no kernels, copies or calls of MPI are in it{_others(connection, tables)}; "
+            "trace them (nsys profile --trace=cuda,nvtx,mpi) and export with --type sqlite"
         )
     begin, end = _span(connection, tables, recorded)
     processes = _processes(connection, tables)
@@ -113,6 +120,17 @@ def _profile(connection: sqlite3.Connection, path: Path) -> Profile:
         notes=tuple(notes),
         about={"span": f"{(end - begin) * _NANO:.9g} s", **dict(_facts(recorded))},
     )
+
+
+def _others(connection: sqlite3.Connection, tables: set[str]) -> str:
+    """Return what an export has that is not read, as part of a sentence."""
+    counts = {
+        word: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
+        for table, word in _NOT_READ.items()
+        if table in tables
+    }
+    listed = [f"{count:,} {word}" for word, count in counts.items() if count]
+    return f", only {', '.join(listed)}" if listed else ""
 
 
 def _facts(recorded: Iterable[_Recorded]) -> Iterable[tuple[str, str]]:
