@@ -62,12 +62,12 @@ WANTED = (
             "Lianhang666+gpu4",
             "tomarriott+GTLS",
             "kmcho2019+Rodinia_3.1_Gaussian",
-            "PolPuigPuy+OpenACC_Project_PolPuig",
             "igouProto+CSC746CUDALab",
             "lighttransport+gemm",
             "Fluuuegel+DD2360-Project",
         )
     ),
+    ("PolPuigPuy+OpenACC_Project_PolPuig", r"^report1[2-4]\.sqlite$", "a100-hdr"),
     ("taroyz+hehe", r"^profile\.[\d.]+$", "milan-hdr"),
     ("khtsmile+McBOX", r"^profile\.0\.0\.0$", "milan-hdr"),
     ("UO-OACISS+tau2", r"(examples|tools)/.*profile\.0\.0\.0$", "milan-hdr"),
@@ -186,27 +186,36 @@ def row(repository: str, commit: str, name: str, machine: str, folder: Path) -> 
             answer, f"{time.perf_counter() - began:.1f}"]  # fmt: skip
 
 
+def write_page(path: Path, by_repository: dict[str, list[list[str]]]) -> None:
+    """Write the rows of all repositories, in the order in which these stand above."""
+    names = [repository.replace("+", "/") for repository, *_ in WANTED]
+    rows = [line for name in names for line in by_repository.get(name, [])]
+    taken = sum(line[5] == "read" for line in rows)
+    owners = len({line[0] for line in rows})
+    head = ["repository", "path", "commit", "bytes", "format", "outcome", "what it is",
+            "how long it takes", "s"]  # fmt: skip
+    lines = [f"{len(rows)} files of {owners} repositories, {taken} read.", ""]
+    lines += ["| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *rows)]
+    path.write_text("\n".join(lines) + "\n")
+
+
 def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("clones", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=Path("strangers.md"))
     options = parser.parse_args()
-    head = ["repository", "path", "commit", "bytes", "format", "outcome", "what it is",
-            "how long it takes", "s"]  # fmt: skip
-    kept, rows = kept_rows(options.output, options.clones), list[list[str]]()
+    by_repository = kept_rows(options.output, options.clones)
     for repository, wanted, machine in WANTED:
-        rows += kept.get(repository.replace("+", "/"), [])
+        rows = list[list[str]]()
         for name, _, commit, folder in wanted_files(options.clones, repository, wanted):
             if re.search(r"(^|/)profile\.[1-9]\d*\.0\.0$", name):
                 continue  # of another rank of the same run
             rows.append(row(repository, commit, name, machine, folder))
             print(rows[-1][1], *rows[-1][4:8], flush=True)
-    taken = sum(line[5] == "read" for line in rows)
-    owners = len({line[0] for line in rows})
-    lines = [f"{len(rows)} files of {owners} repositories, {taken} read.", ""]
-    lines += ["| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *rows)]
-    options.output.write_text("\n".join(lines) + "\n")
+        if rows:
+            by_repository[repository.replace("+", "/")] = rows
+            write_page(options.output, by_repository)
 
 
 if __name__ == "__main__":
