@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 #: Amounts per process that the machine needs time for, beside times.
 AMOUNTS = ("flops", "messages", "bytes")
 
+_BEGINNING = 1 << 12
+
 #: Columns that number or describe runs and tell no points apart.
 IGNORED = ("run", "repeat", "comment", *DERIVED)
 
@@ -53,7 +55,8 @@ def read_times(file: str) -> Times | None:
         If a value is none, or a column tells runs apart that are not of one series.
     """
     path = Path(file if Path(file).exists() else file.partition("#")[0])
-    if path.suffix.lower() not in {*TABLES, ".txt", ".json", ".jsonl", ".out", ".log"}:
+    known = path.suffix.lower() in {*TABLES, ".txt", ".json", ".jsonl", ".out", ".log"}
+    if not known and not is_accounting(_beginning(path)):
         return None
     text = read_text(path)
     if is_accounting(text):
@@ -71,6 +74,14 @@ def read_times(file: str) -> Times | None:
     if not plain or not any(name in plain[0][1] for name in TIMES):
         return None
     return attrs.evolve(_series(where, plain), remarks=remarks)
+
+
+def _beginning(path: Path) -> str:
+    """Return the first kilobytes of a file, "" where there is none."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return file.read(_BEGINNING).decode(errors="replace")
 
 
 def _of_accounting(text: str, path: Path, file: str) -> Times:
