@@ -11,7 +11,8 @@ from typing import Any
 
 from parcast.model import Efficiency, Query
 from parcast_training.steps.asking import accelerator_of, hops_of
-from parcast_training.steps.job import Job, job_at
+from parcast_training.steps.job import Job
+from parcast_training.steps.job_settings import job_at
 from parcast_training.steps.layout import layout_of
 from parcast_training.steps.segments import Hop
 

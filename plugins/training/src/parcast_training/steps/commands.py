@@ -195,7 +195,7 @@ def _counts(
 
 def _asked(workload: Any, on: Machine, gpus: int, settings: dict[str, str]) -> Any:
     from parcast_training.steps.asking import accelerator_of, check_placement, hops_of
-    from parcast_training.steps.job import fixed_values
+    from parcast_training.steps.job_settings import fixed_values
 
     job, fixed = fixed_values(workload, settings)
     query = Query(workload=workload, machine=on, p=gpus)

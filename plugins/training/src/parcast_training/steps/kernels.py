@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Protocol
 
-from parcast_training.steps.job import BYTES, Job
+from parcast_training.steps.decoder import BYTES
+from parcast_training.steps.job import Job
 from parcast_training.steps.layout import Layout
 from parcast_training.steps.memory import (
     adapted,

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from parcast_training.steps.decoder import BYTES
 from parcast_training.steps.exchanges import Members, dealt, for_parameters, scattered, summed
-from parcast_training.steps.job import BYTES, Job
+from parcast_training.steps.job import Job
 from parcast_training.steps.kernels import LayerKernels, Rates, layer_kernels, seconds
 from parcast_training.steps.layering import Layers
 from parcast_training.steps.layout import Layout

@@ -12,7 +12,7 @@ from parcast.program import read_source
 from parcast.program.matching import PREPARATION
 from parcast_training.steps.asking import step_at
 from parcast_training.steps.checkpoint import checkpoint_notes
-from parcast_training.steps.job import job_at
+from parcast_training.steps.job_settings import job_at
 from parcast_training.steps.schedule import Pass
 from parcast_training.steps.segments import Beside, Group, Repeat, Ring, Segment, Work
 from parcast_training.steps.step import Step

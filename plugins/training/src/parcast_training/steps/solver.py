@@ -17,7 +17,7 @@ from parcast_training.steps.asking import (
 from parcast_training.steps.checkpoint import checkpoint_notes
 from parcast_training.steps.fitting import what_fits
 from parcast_training.steps.formula import algebra
-from parcast_training.steps.job import job_at
+from parcast_training.steps.job_settings import job_at
 from parcast_training.steps.step import Step
 from parcast_training.steps.unmodelled import configuration_notes
 
