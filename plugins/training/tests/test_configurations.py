@@ -17,7 +17,7 @@ from parcast_training.steps.files import KIND
 from parcast_training.steps.megatron import arguments
 from parcast_training.steps.nearest import layout_or_nearest
 
-from .random_jobs import random_job
+from .random_jobs import PUTS_OFF, random_job
 
 TITAN = """
 [model]
@@ -269,7 +269,7 @@ def test_gradients_of_fp16_are_added_up_in_16_bits_unless_a_script_says_otherwis
 def test_a_job_comes_back_from_its_arguments_of_megatron(tmp_path, seed):
     draw = random.Random(seed)
     data, _ = random_job(draw)
-    changes = {"schedule": "1f1b"} if data["schedule"] == "zero-bubble" else {}
+    changes = {"schedule": "1f1b"} if data["schedule"] in PUTS_OFF else {}
     data = {**data, **changes, "lora": 0, "gradients": draw.choice(["fp32", "16-bit"])}
     job = workload_from_data(data, "job", {"training": KIND}).content
     script = tmp_path / "job.sh"

@@ -32,6 +32,7 @@ def small_case(seed: int):
         "name": "small", "kind": "training", "layers": draw.choice([2, 4, 6]),
         "hidden": 512, "heads": draw.choice([2, 4]), "sequence": draw.choice([128, 1024]),
         "attention": draw.choice(["flash", "unfused"]), "gated": draw.random() < 0.5,
+        "experts": (experts := draw.choice([1, 1, 4])), "active": min(2, experts),
         "vocabulary": draw.choice([1000, 50000]), "global_batch": draw.choice([4, 8, 16]),
         "overlap_parameters": draw.random() < 0.5,
     }  # fmt: skip
@@ -119,10 +120,11 @@ def test_arguments_of_megatron_are_read_back(tmp_path, zero, precision):
     assert read_arguments(path).content == attrs.evolve(job, cp=1)
 
 
-def test_a_schedule_that_megatron_has_not_is_refused():
+@pytest.mark.parametrize("schedule", ["zero-bubble", "dualpipe"])
+def test_a_schedule_that_megatron_has_not_is_refused(schedule):
     job = small_case(0)[0]
     with pytest.raises(UnsupportedError, match="plan with --set schedule=1f1b"):
-        arguments(attrs.evolve(job, schedule="zero-bubble", pp=2))
+        arguments(attrs.evolve(job, schedule=schedule, pp=2))
 
 
 def test_arguments_that_are_variables_are_refused(tmp_path):

@@ -52,7 +52,7 @@ def lacking(job: Job) -> Iterator[str]:
         ("zero", job.zero > 1, "0 or 1"),
         ("offload", bool(job.offload), "0"),
         ("checkpoint_every", bool(job.checkpoint_every), "0"),
-        ("schedule", job.schedule == "zero-bubble", "'1f1b' or 'interleaved'"),
+        ("schedule", job.schedule in {"zero-bubble", "dualpipe"}, "'1f1b' or 'interleaved'"),
         ("precision", job.precision not in _DATATYPES, f"one of {', '.join(_DATATYPES)}"),
     ):
         if does_not:

@@ -12,7 +12,7 @@ import attrs
 from parcast_training.steps.decoder import Count, Decoder, Flag
 
 Recompute = Literal["none", "selective", "full"]
-Schedule = Literal["1f1b", "interleaved", "zero-bubble"]
+Schedule = Literal["1f1b", "interleaved", "zero-bubble", "dualpipe"]
 
 
 @attrs.frozen(kw_only=True)

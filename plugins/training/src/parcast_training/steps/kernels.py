@@ -255,7 +255,7 @@ def head_kernels(job: Job, layout: Layout) -> tuple[tuple[Kernel, ...], tuple[Ke
 def updated_weights(job: Job, layout: Layout, stage: int) -> tuple[float, float]:
     """Return the trained weights of a rank of a stage, and how many of them it updates."""
     dense, expert = stage_weights(job, layout, stage, trained_weights)
-    group = layout.dp * layout.cp
+    group = layout.dp * layout.cp * layout.copies
     shared = dense + trained_ends(job, layout, stage)
     weights = shared + expert
     updated = shared / group + expert / (group / job.ep) if job.zero else weights

@@ -188,15 +188,15 @@ def arguments(job: Job) -> list[str]:
     Raises
     ------
     UnsupportedError
-        If it has what Megatron-LM has not: adapters, a zero-bubble schedule.
+        If it has what Megatron-LM has not: adapters, a schedule that puts gradients off.
     """
     if job.lora:
         raise UnsupportedError(
             "Megatron-LM has no arguments for adapters (LoRA); leave out -o or --set lora=0"
         )
-    if job.schedule == "zero-bubble":
+    if job.schedule in {"zero-bubble", "dualpipe"}:
         raise UnsupportedError(
-            "Megatron-LM has no schedule 'zero-bubble'; plan with --set schedule=1f1b"
+            f"Megatron-LM has no schedule {job.schedule!r}; plan with --set schedule=1f1b"
         )
     lines = _sizes(job)
     if job.interleave > 1:

@@ -70,7 +70,7 @@ def _changes(job: Job, more: int) -> Iterator[dict[str, Any]]:
     wide = gcd(job.heads, job.kv_heads or job.heads, job.ffn_width)
     numbers = {
         "tp": divisors(wide),
-        "pp": divisors(job.layers),
+        "pp": _stages(job),
         "cp": divisors(job.sequence),
         "ep": divisors(job.experts),
         "interleave": divisors(job.layers),
@@ -97,6 +97,11 @@ def _changes(job: Job, more: int) -> Iterator[dict[str, Any]]:
             yield dict(zip(changed, chosen, strict=True))
 
 
+def _stages(job: Job) -> list[int]:
+    """Return how many stages divide the layers, and go with the schedule."""
+    return [pp for pp in divisors(job.layers) if job.schedule != "dualpipe" or pp % 2 == 0]
+
+
 def _around(numbers: list[int], wanted: int, reach: int) -> list[int]:
     below = [k for k in numbers if k < wanted][-reach:]
     return below + [k for k in numbers if k > wanted][:reach]
@@ -113,10 +118,18 @@ def _fitting(job: Job, p: int) -> Iterator[dict[str, int]]:
         if job.dp not in {None, dp}:
             other["dp"] = dp
         yield other
-        samples = dp * job.micro_batch * (job.pp if job.interleave > 1 else 1)
-        if job.global_batch % samples:
-            for batch in _multiples(job.global_batch, samples):
+        of, least = _microbatches(job)
+        samples = dp * job.micro_batch
+        if job.global_batch % (samples * of) or job.global_batch < samples * least:
+            for batch in _multiples(max(job.global_batch, samples * least), samples * of):
                 yield {**other, "global_batch": batch}
+
+
+def _microbatches(job: Job) -> tuple[int, int]:
+    """Return what divides the microbatches of a job's schedule, and the least of them."""
+    if job.schedule == "dualpipe":
+        return 2, 2 * job.pp
+    return (job.pp, job.pp) if job.interleave > 1 else (1, 1)
 
 
 def _multiples(number: int, of: int, *, bounded: int | None = None) -> Iterable[int]:

@@ -156,7 +156,7 @@ def details(step: Step, query: Query) -> dict[str, Any]:
             "dp": layout.dp,
             "ep": job.ep,
         },
-        "microbatches": layout.microbatches,
+        "microbatches": layout.microbatches * layout.copies,
         "weights": job.weights,
         "active_weights": job.active_weights,
         "tokens_per_second": tokens / seconds,
