@@ -63,6 +63,7 @@ def random_job(draw: random.Random) -> tuple[dict[str, Any], int]:
         m = pp * draw.choice([1, 2, 3])
     if schedule == "dualpipe":
         m = 2 * pp + draw.choice([0, 2, 8])
+    zero = draw.choice([0, 1] if schedule in PUTS_OFF else [0, 1, 2, 3])
     data = {
         "name": "random",
         "kind": "training",
@@ -89,12 +90,13 @@ def random_job(draw: random.Random) -> tuple[dict[str, Any], int]:
         "cp": cp,
         "ep": draw.choice([k for k in (1, 2, 4) if dp % k == 0 and experts % k == 0]),
         "dp": dp,
-        "zero": draw.choice([0, 1]) if schedule in PUTS_OFF else draw.choice([0, 1, 2, 3]),
+        "zero": zero,
         "offload": draw.choice([0, 0, 1]),
         "recompute": draw.choice(["none", "selective", "full"]),
         "overlap_gradients": draw.choice([True, False]),
         "overlap_parameters": draw.choice([True, False]),
         "overlap_tensor": draw.choice([True, False]),
+        "overlap_experts": zero < 2 and (interleave > 1 or pp == 1) and draw.random() < 0.4,
         "checkpoint_every": draw.choice([0, 0, 1, 100]),
         "lora": draw.choice([0, 0, 8]),
         "lora_on": draw.choice(["attention", "all"]) if experts == 1 else "attention",

@@ -215,7 +215,7 @@ def _row(choice: Any, on: Machine, gpus: int) -> dict[str, Any]:
     row = {
         "gpus": gpus, "seconds": seconds,
         "tp": layout.tp, "pp": layout.pp, "dp": layout.dp, "cp": layout.cp,
-        "ep": job.ep, "micro_batch": job.micro_batch, "interleave": layout.chunks,
+        "ep": job.ep, "micro_batch": job.micro_batch, "interleave": job.interleave,
         "schedule": job.schedule, "zero": job.zero, "recompute": job.recompute, "sp": job.sp,
         "memory_bytes": choice.memory.total,
         "bubble_seconds": spent["bubble"],

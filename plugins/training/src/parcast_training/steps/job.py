@@ -40,6 +40,8 @@ class Job(Decoder):
     overlap_tensor: bool = (
         True  #: in the backward pass, tensor-parallel communication beside products
     )
+    #: experts' exchanges of a pass run beside kernels of another; interleaved, or with pp = 1
+    overlap_experts: bool = False
     left_out: tuple[str, ...] = ()  #: what its configuration states and a step has not
     assumed: tuple[str, ...] = ()  #: keys that its configuration leaves open, and a step needs
 

@@ -29,6 +29,8 @@ class Layout:
     last_layers: int = 0  #: of the last stage, where it has others than this
     bidirectional: bool = False  #: a pipeline each way, so that two stages have each piece
 
+    pairs: bool = False  #: each forward pass is beside a backward pass where both can be
+
     @property
     def size(self) -> int:
         """Processes."""
@@ -147,8 +149,11 @@ def layout_of(job: Job, p: int) -> Layout:
     ends = job.first_layers, job.last_layers
     if job.schedule == "dualpipe":
         _check_bidirectional(job, microbatches)
-        return Layout(job.tp, job.cp, dp, job.pp, 2, microbatches // 2, each, *ends, True)
-    return Layout(job.tp, job.cp, dp, job.pp, chunks, microbatches, each // chunks, *ends)
+        return Layout(job.tp, job.cp, dp, job.pp, 2, microbatches // 2, each, *ends, True, True)
+    return Layout(
+        job.tp, job.cp, dp, job.pp, chunks, microbatches, each // chunks, *ends,
+        pairs=job.overlap_experts,
+    )  # fmt: skip
 
 
 def _check_bidirectional(job: Job, microbatches: int) -> None:
@@ -256,6 +261,8 @@ def _check_choices(job: Job) -> None:
             f"schedule = 'interleaved' needs interleave and pp of 2 or more, here "
             f"{job.interleave} and {job.pp}"
         )
+    if job.overlap_experts:
+        _check_pairs(job)
     if job.interleave > 1 and (job.schedule in _PUTS_OFF or job.pp == 1):
         raise InvalidPointError(
             f"interleave = {job.interleave} needs schedule = 'interleaved' and pp of 2 or more"
@@ -264,6 +271,20 @@ def _check_choices(job: Job) -> None:
         raise InvalidPointError(
             f"zero = {job.zero} reduces gradients with each microbatch, which {job.schedule!r} "
             "puts off"
+        )
+
+
+def _check_pairs(job: Job) -> None:
+    alone = job.pp > 1 and job.interleave == 1 and job.schedule != "dualpipe"
+    if alone or job.schedule == "zero-bubble":
+        raise InvalidPointError(
+            "overlap_experts = true has no other pass beside each; it needs interleave of 2 or "
+            "more, schedule = 'dualpipe', or pp = 1"
+        )
+    if job.zero > 1:
+        raise InvalidPointError(
+            f"zero = {job.zero} exchanges weights or gradients with each microbatch, which "
+            "overlap_experts = true does not go with"
         )
 
 

@@ -51,6 +51,7 @@ _FLAGS: dict[str, tuple[str, Any]] = {
     "grad-reduce-in-bf16": ("gradients", "16-bit"),
     "overlap-grad-reduce": ("overlap_gradients", True),
     "overlap-param-gather": ("overlap_parameters", True),
+    "overlap-moe-expert-parallel-comm": ("overlap_experts", True),
     "recompute-activations": ("recompute", "selective"),
     "optimizer-cpu-offload": ("offload", 1),
     "use-flash-attn": ("attention", "flash"),
@@ -251,5 +252,6 @@ def _flags(job: Job) -> dict[str, bool]:
         "accumulate-allreduce-grads-in-fp32": job.gradients == "fp32" and job.precision == "fp16",
         "overlap-grad-reduce": job.overlap_gradients,
         "overlap-param-gather": job.overlap_parameters and job.zero >= 1,
+        "overlap-moe-expert-parallel-comm": job.overlap_experts,
         "optimizer-cpu-offload": bool(job.offload),
     }

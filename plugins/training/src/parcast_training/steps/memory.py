@@ -211,7 +211,7 @@ def _most_held(layout: Layout, stage: int, of_pieces: list[float]) -> float:
     """
     few = replace(layout, microbatches=min(layout.microbatches, 4 * layout.pp))
     held = most = 0.0
-    for step in order(few, stage):
+    for step in (part for run in order(few, stage) for part in run.parts):
         held += of_pieces[step.chunk] if step.kind == "F" else -of_pieces[step.chunk]
         most = max(most, held)
     return most
@@ -266,5 +266,5 @@ def _in_flight(layout: Layout, stage: int) -> float:
     """Return how many pieces of how many microbatches a stage holds at most at once."""
     pp, v, m = layout.pp, layout.chunks, layout.microbatches
     if v == 1:
-        return min(pp - stage, m)
-    return min(2 * (pp - stage - 1) + (v - 1) * pp + 1, m * v)
+        return min(pp - stage + layout.pairs, m)
+    return min(2 * (pp - stage - 1) + (v - 1) * pp + 1 + layout.pairs, m * v)

@@ -85,12 +85,13 @@ def _changes(job: Job, more: int) -> Iterator[dict[str, Any]]:
     elif job.layers % job.pp and not more and (ends := uneven(job.layers, job.pp)):
         yield {"first_layers": ends[0], "last_layers": ends[1]}
     bad = [k for k, able in numbers.items() if k != "micro_batch" and getattr(job, k) not in able]
-    others = [n for n in (*numbers, "schedule") if n not in {*bad, "offload"}]
+    others = [n for n in (*numbers, "schedule", "overlap_experts") if n not in {*bad, "offload"}]
     reach = _REACH[min(len(bad) + more, len(_REACH) - 1)]
     values: dict[str, list[Any]] = {
         name: _around(able, getattr(job, name), reach) for name, able in numbers.items()
     }
     values["schedule"] = [s for s in ("interleaved", "1f1b") if s != job.schedule]
+    values["overlap_experts"] = [False] if job.overlap_experts else []
     for names in combinations(others, more):
         changed = (*bad, *names)
         for chosen in product(*(values[name] for name in changed)):
@@ -161,7 +162,7 @@ def _distance(job: Job, p: int, changes: Changes) -> float:
         before = p if name == "p" else getattr(job, name)
         if name in {"sp", "zero", "offload"}:
             far += abs(value - before)
-        elif name in {"schedule", "first_layers", "last_layers"}:
+        elif name in {"schedule", "first_layers", "last_layers", "overlap_experts"}:
             far += 1.0
         else:
             far += abs(log2(value / before))

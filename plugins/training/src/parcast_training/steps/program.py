@@ -79,13 +79,14 @@ class _Writer:
         slack = f"{layout.pp - 1} - stage"
         if layout.chunks > 1:
             slack = f"2 * ({slack}) + {(layout.chunks - 1) * layout.pp}"
+        if layout.pairs:
+            slack += " + 1"
         return [
             f"warm = min({slack}, {count})",
             "for k in range(warm):",
             *indent(self._forward("k")),
             f"for k in range({count} - warm):",
-            *indent(self._forward("(warm + k)")),
-            *indent(self._backward("k")),
+            *indent(self._steady()),
             f"for k in range({count} - warm, {count}):",
             *indent(self._backward("k")),
         ]
@@ -107,14 +108,33 @@ class _Writer:
             *indent(weights),
         ]
 
+    def _steady(self) -> list[str]:
+        """Return a forward and a backward pass, one after the other or as a pair."""
+        if not self._layout.pairs:
+            return [*self._forward("(warm + k)"), *self._backward("k")]
+        forward, _ = self._position("(warm + k)")
+        backward, _ = self._back("k")
+        forward_messages, backward_messages = (
+            self._messages("F", forward), self._messages("B", backward),
+        )  # fmt: skip
+        return [
+            *forward_messages[0], *backward_messages[0],
+            *self._text.branches(self._pairs(forward, backward)),
+            *forward_messages[1], *backward_messages[1],
+        ]  # fmt: skip
+
     def _forward(self, k: str) -> list[str]:
         return self._sent_on("F", *self._position(k))
 
     def _backward(self, k: str, kind: Kind = "B") -> list[str]:
+        return self._sent_on(kind, *self._back(k))
+
+    def _back(self, k: str) -> tuple[str, str]:
+        """Return the piece and the microbatch of a stage's k-th backward pass."""
         chunk, microbatch = self._position(k)
         if self._layout.chunks > 1:
             chunk = f"({self._layout.chunks - 1} - {chunk})"
-        return self._sent_on(kind, chunk, microbatch)
+        return chunk, microbatch
 
     def _position(self, k: str) -> tuple[str, str]:
         pp, v = self._layout.pp, self._layout.chunks
@@ -124,10 +144,15 @@ class _Writer:
 
     def _sent_on(self, kind: Kind, chunk: str, microbatch: str) -> list[str]:
         """Return a pass between its message from one stage and its message to another."""
-        layout, ranks = self._layout, self._layout.stage_ranks
+        receive, send = self._messages(kind, chunk)
         run = self._text.branches(self._passes(kind, chunk, microbatch))
+        return [*receive, *run, *send]
+
+    def _messages(self, kind: Kind, chunk: str) -> tuple[list[str], list[str]]:
+        """Return the message that a pass waits for, and the one that it sends."""
+        layout, ranks = self._layout, self._layout.stage_ranks
         if layout.pp == 1:
-            return run
+            return [], []
         top, last = layout.chunks - 1, layout.pp - 1
         tag, size = (FORWARD if kind == "F" else BACKWARD), repr(self._step.hop_bytes)
         up, down = "rank + {n}", "rank - {n}"
@@ -143,7 +168,27 @@ class _Writer:
         if top:
             receive += [f"elif {_not(first)}:", f"    recv({up.format(n=wrap)}, tag={tag})"]
             send += [f"elif {_not(final)}:", f"    send({down.format(n=wrap)}, {size}, tag={tag})"]
-        return [*receive, *run, *send]
+        return receive, send
+
+    def _pairs(self, forward: str, backward: str) -> list[tuple[list[str], tuple[Segment, ...]]]:
+        """Return what a pair of passes is in each place; no microbatch of one is special."""
+        chunks, last = range(self._layout.chunks), self._layout.microbatches - 1
+        stages = [
+            tuple(
+                tuple(
+                    self._step.segments(stage, Pass("F", f, last, beside=Pass("B", b, 0)))
+                    for b in chunks
+                )
+                for f in chunks
+            )
+            for stage in range(self._layout.pp)
+        ]
+        return [
+            ([c for c in (of_stage, of_forward, of_backward) if c], segments)
+            for of_stage, pieces in ranges("stage", stages)
+            for of_forward, behind in ranges(forward, pieces)
+            for of_backward, segments in ranges(backward, behind)
+        ]
 
     def _passes(
         self, kind: Kind, chunk: str, microbatch: str

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
 
 from parcast_training.steps.dualpipe import dualpipe
 from parcast_training.steps.layout import Layout
@@ -27,18 +30,45 @@ def order(layout: Layout, stage: int, *, zero_bubble: bool = False) -> Iterator[
     for k in range(warm):
         yield _forward(layout, k)
     for k in range(count - warm):
-        yield _forward(layout, warm + k)
-        yield _backward(layout, k)
+        forward, backward = _forward(layout, warm + k), _backward(layout, k)
+        if layout.pairs:
+            yield replace(forward, beside=backward)
+        else:
+            yield forward
+            yield backward
     for k in range(count - warm, count):
         yield _backward(layout, k)
 
 
 def warm_up(layout: Layout, stage: int) -> int:
-    """Return how many forward passes a stage does before its first backward pass."""
+    """Return how many forward passes a stage does before its first backward pass.
+
+    In pairs it is one more, as Megatron-LM has it: a pass is beside one of another microbatch.
+    """
     count = layout.microbatches * layout.chunks
     if layout.chunks == 1:
-        return min(layout.pp - 1 - stage, count)
-    return min(2 * (layout.pp - 1 - stage) + (layout.chunks - 1) * layout.pp, count)
+        return min(layout.pp - 1 - stage + layout.pairs, count)
+    slack = 2 * (layout.pp - 1 - stage) + (layout.chunks - 1) * layout.pp
+    return min(slack + layout.pairs, count)
+
+
+@lru_cache(4096)
+def pair_counts(layout: Layout, stage: int) -> tuple[tuple[Pass, int], ...]:
+    """Return the passes of a stage in pairs that differ, and how often it does each.
+
+    Microbatches that are neither the first of a forward pass nor the last of a backward pass are
+    all the last, or the first.
+    """
+    last = layout.microbatches - 1
+
+    def alike(run: Pass) -> Pass:
+        forward = run.kind == "F"
+        special, usual = (0, last) if forward else (last, 0)
+        beside = None if run.beside is None else alike(run.beside)
+        microbatch = special if run.microbatch == special else usual
+        return replace(run, microbatch=microbatch, beside=beside)
+
+    return tuple(Counter(alike(run) for run in order(layout, stage)).items())
 
 
 def _forward(layout: Layout, k: int) -> Pass:

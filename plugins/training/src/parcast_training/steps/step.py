@@ -14,6 +14,7 @@ from parcast_training.steps.memory import gradient_bytes, trained_ends
 from parcast_training.steps.passes import Passes, Reduces
 from parcast_training.steps.pipeline import Event, Kind, Pass
 from parcast_training.steps.playing import played
+from parcast_training.steps.schedule import pair_counts
 from parcast_training.steps.segments import Hop, Hops, Segment, Work, exposed, total, working
 from parcast_training.steps.sorts import Piece, piece_of
 
@@ -104,7 +105,7 @@ class Step:
         """Microbatches beside whose backward passes the piece before has its gradients reduced."""
         layout = self.layout
         several = layout.chunks > 1 and layout.pp > 1
-        if not (several and self.overlaps and self.passes.hides):
+        if layout.pairs or not (several and self.overlaps and self.passes.hides):
             return range(0)
         return range(layout.microbatches - layout.pp, layout.microbatches - 1)
 
@@ -224,6 +225,9 @@ class Step:
         layout, m = self.layout, self.layout.microbatches
         if layout.bidirectional:
             yield from pass_counts(layout.pp, layout.near(stage), m)
+            return
+        if layout.pairs:
+            yield from pair_counts(layout, stage)
             return
         kinds: tuple[Kind, ...] = ("F", "I", "W") if self.zero_bubble else ("F", "B")
         for kind in kinds:

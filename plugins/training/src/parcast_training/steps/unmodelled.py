@@ -40,7 +40,7 @@ _LEFT_OUT = {
     "fp8-param-gather": "", "fp8-params": "", "pipeline-model-parallel-layout": "",
     "account-for-embedding-in-pipeline-split": "", "account-for-loss-in-pipeline-split": "",
     "num-distributed-optimizer-instances": "1", "hierarchical-context-parallel-sizes": "",
-    "cp-comm-type": "all_gather", "overlap-moe-expert-parallel-comm": "", "delay-wgrad-compute": "",
+    "cp-comm-type": "all_gather", "delay-wgrad-compute": "",
     "optimizer": "adam", "moe-router-num-groups": "1", "moe-router-group-topk": "1",
     "mcore-customization-config": "",
 }  # fmt: skip
