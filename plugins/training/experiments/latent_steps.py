@@ -97,7 +97,7 @@ def section() -> str:
         rows.append(row(name, step, memory_at(query).total, published, peak))
     step, plain = own["dualpipe"], own["1f1b"]
     spent = shares(step)
-    unhidden = max(stage.exchanges["expert parallel"] for stage in plain.stages)
+    unhidden = max(stage.exchanges.get("expert parallel", 0.0) for stage in plain.stages)
     return TEXT.format(
         hours=HOURS, gpus=GPUS, published=published, samples=job.global_batch,
         sequence=job.sequence, rows="\n".join(rows), off=best.step.seconds / published - 1,
