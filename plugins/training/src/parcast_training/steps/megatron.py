@@ -13,6 +13,7 @@ from parcast.files import read_text, workload_from_data
 from parcast.model import Workload
 from parcast_training.steps.files import KIND
 from parcast_training.steps.job import Job
+from parcast_training.steps.megatron_defaults import completed
 from parcast_training.steps.megatron_layers import layer_arguments, layers_of, whole
 from parcast_training.steps.unmodelled import left_out, refuse_unlike
 
@@ -22,10 +23,12 @@ _NUMBERS = {
     "hidden-size": "hidden",
     "num-attention-heads": "heads",
     "num-query-groups": "kv_heads",
+    "num-key-value-heads": "kv_heads",
     "kv-channels": "head_dim",
     "ffn-hidden-size": "ffn",
     "vocab-size": "vocabulary",
     "padded-vocab-size": "vocabulary",
+    "pad-vocab-size-to": "vocabulary",
     "num-experts": "experts",
     "moe-router-topk": "active",
     "seq-length": "sequence",
@@ -35,6 +38,7 @@ _NUMBERS = {
     "pipeline-model-parallel-size": "pp",
     "context-parallel-size": "cp",
     "expert-model-parallel-size": "ep",
+    "moe-expert-parallel-size": "ep",
     "zero-stage": "zero",
     "mtp-num-layers": "mtp",
     "decoder-first-pipeline-num-layers": "first_layers",
@@ -53,6 +57,8 @@ _FLAGS: dict[str, tuple[str, Any]] = {
     "overlap-param-gather": ("overlap_parameters", True),
     "overlap-moe-expert-parallel-comm": ("overlap_experts", True),
     "recompute-activations": ("recompute", "selective"),
+    "checkpoint-activations": ("recompute", "full"),
+    "activations-checkpoint-method": ("recompute", "full"),
     "optimizer-cpu-offload": ("offload", 1),
     "use-flash-attn": ("attention", "flash"),
 }
@@ -93,7 +99,7 @@ def read_arguments(path: Path) -> Workload:
     What is no argument is passed over, as a shell script has it. A variable counts as what the
     script assigns to it, or as its default; with several values, or with none, it is refused.
     """
-    text = re.sub(r"(?m)(^|\s)#[^\n]*", r"\1", read_text(path).replace("\\\n", " "))
+    text = re.sub(r"(?m)(^|\s)#[^\n]*", r"\1", read_text(path)).replace("\\\n", " ")
     try:
         words = shlex.split(_expanded(text).replace("(", " ").replace(")", " "))
         words = [part.strip("'") for word in words for part in word.split() if part != "'"]
@@ -107,7 +113,7 @@ def read_arguments(path: Path) -> Workload:
         if match := _ARGUMENT.match(word):
             behind = words[at + 1] if at + 1 < len(words) else ""
             settings[match[1]] = match[2] or ("true" if behind.startswith("--") else behind)
-    return job_of(path, settings)
+    return job_of(path, completed(settings))
 
 
 def _expanded(text: str) -> str:
