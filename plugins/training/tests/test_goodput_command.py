@@ -171,6 +171,14 @@ def test_a_workload_that_no_solver_predicts_ends_with_2_and_the_reason(capsys):
     assert "heads = 64 is not divisible by tp = 7; nearest: " in capsys.readouterr().err
 
 
+def test_a_training_job_without_steps_is_one_step_and_says_so(capsys):
+    line = ["goodput", "gpt-22b", "a100-hdr", "-p", "8", "--mtbf", "50h", "--checkpoint", "1s"]
+    assert main([*line, "--restart", "5min"]) == 0
+    assert "that is one step; --steps says how many there are" in capsys.readouterr().out
+    assert main([*line, "--restart", "5min", "--steps", "1000"]) == 0
+    assert "that is one step" not in capsys.readouterr().out
+
+
 def test_a_job_of_too_many_failures_to_draw_is_told_what_is_exact(capsys):
     asked = ["goodput", "--work", "30d", "--mtbf", "5min", "--checkpoint", "10min"]
     assert main([*asked, "--restart", "0s", "--interval", "5min"]) == 2

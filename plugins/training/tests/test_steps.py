@@ -361,6 +361,14 @@ def test_processes_and_accelerators_go_together_one_by_one(registry):
     assert "leave out --mapping" in str(Training().supports(attrs.evolve(query, mapping="cyclic")))
 
 
+def test_one_accelerator_has_no_messages_and_a_machine_without_any_no_step(registry):
+    single = {**job(), "kind": "training", "layers": 2, "hidden": 512, "heads": 8, "tp": 1, "pp": 1}
+    row = registry.predict(single, "a100-hdr", "training.step", p=1)
+    assert not any(note.startswith("messages do not wait") for note in row.notes)
+    row = registry.predict({**single, "tp": 7}, "ibm-sp2", "training.step", p=1)
+    assert "states no [accelerator]" in row.message
+
+
 def test_what_does_not_fit_is_refused_with_what_fits(registry):
     workload = registry.workload("gpt-22b")
     machine = registry.machine("a100-hdr")

@@ -81,6 +81,8 @@ def read_question(registry: Registry, options: Options) -> Question:
     )
     job, job_notes = _failing_job(options, mtbf, checkpoint)
     interval, interval_notes = _interval(options, training, work)
+    if training is not None and options.steps is None:
+        work_notes.append("that is one step; --steps says how many there are")
     notes = (*work_notes, *mtbf_notes, *checkpoint_notes, *job_notes, *interval_notes)
     horizon = _seconds("--horizon", options.horizon, positive=True)
     return Question(job=job, work=work, interval=interval, horizon=horizon, notes=notes)

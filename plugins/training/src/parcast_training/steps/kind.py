@@ -23,7 +23,10 @@ class TrainingJob(Job):
         return {"samples": float(job_at(query).global_batch)}
 
     def check(self, query: Query) -> None:
-        """Refuse a layout that cannot be, with the nearest that can."""
+        """Refuse a layout that cannot be, with the nearest that can.
+
+        Without an accelerator there is no step in any layout, as solvers say.
+        """
         accelerator = query.machine.accelerator
-        per_node = accelerator.per_node if accelerator else 1
-        layout_or_nearest(job_at(query), query.p, per_node)
+        if accelerator is not None:
+            layout_or_nearest(job_at(query), query.p, accelerator.per_node)

@@ -203,7 +203,8 @@ def arguments(job: Job) -> list[str]:
         )
     if job.schedule in {"zero-bubble", "dualpipe"}:
         raise UnsupportedError(
-            f"Megatron-LM has no schedule {job.schedule!r}; plan with --set schedule=1f1b"
+            f"Megatron-LM has no schedule {job.schedule!r}; plan with --set schedule=1f1b or "
+            "--set schedule=interleaved"
         )
     lines = _sizes(job)
     if job.interleave > 1:

@@ -49,6 +49,7 @@ class Plan:
     possible: int  #: layouts that can be
     fitting: tuple[Choice, ...]  #: of these, with enough memory, the least bound first
     timed: int  #: of these, by their schedule; the others' bounds are above the best
+    least: float  #: bytes that an accelerator needs in the layout that needs the fewest
 
 
 def planned(
@@ -81,7 +82,7 @@ def planned(
     checkpoint
         Seconds of each step for writing checkpoints, the same in all layouts.
     """
-    possible, fitting = 0, list[Choice]()
+    possible, fitting, least = 0, list[Choice](), float("inf")
     for varied in layouts(job, p, accelerator, fixed or {}):
         try:
             layout = layout_of(varied, p)
@@ -89,6 +90,7 @@ def planned(
             continue
         memory = memory_of(varied, layout)
         possible += 1
+        least = min(least, memory.total)
         if memory.total > accelerator.memory:
             continue
         step = step_of(varied, layout, accelerator, hops, accelerator.per_node, checkpoint)
@@ -106,7 +108,7 @@ def planned(
             break
         timed += 1
         best = sorted([*best, choice], key=lambda c: c.step.seconds)[: max(count, 1)]
-    return Plan(tuple(best), possible, tuple(fitting), timed)
+    return Plan(tuple(best), possible, tuple(fitting), timed, least)
 
 
 def front(choices: Iterable[Choice]) -> tuple[Choice, ...]:
@@ -180,7 +182,10 @@ def _sensible(job: Job, p: int, chosen: Mapping[str, Any], fixed: Mapping[str, A
         return False
     if job.global_batch % (p // ranks * chosen["micro_batch"]):
         return False
-    if chosen["schedule"] != "1f1b" and (pp == 1 or pieces > 1) and "schedule" not in fixed:
+    if "schedule" in fixed:
+        if (pieces > 1) != (fixed["schedule"] == "interleaved"):
+            return False
+    elif chosen["schedule"] != "1f1b" and (pp == 1 or pieces > 1):
         return False
     if chosen["zero"] == 3 and pp > 1 and "zero" not in fixed:
         return False  # weights would be gathered for each microbatch of each stage

@@ -107,7 +107,7 @@ def notes(query: Query) -> tuple[str, ...]:
     shared = f"messages do not wait for each other, though contention is {contention!r}"
     job = job_at(query)
     return (
-        *(() if contention == "none" else (shared,)),
+        *(() if contention == "none" or query.p == 1 else (shared,)),
         *checkpoint_notes(query),
         *configuration_notes(job),
         *((_WIDE,) if job.precision == "fp32" else ()),
