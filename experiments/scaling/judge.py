@@ -4,8 +4,8 @@
         --extrap extrap/bin/python > table.md
 
 With ``--abci``, ``--usernetes`` and ``--hpc-tests`` (clones, see ``collectives.py``) more series
-are judged; ``-`` for the folder of truth leaves that out. With ``--unseen``, a folder of clones (see
-``unseen.py``), one table of kinds of series is printed in place of all: of these every family is
+are judged; ``-`` for the folder of truth leaves that out. With ``--unseen``, a folder of clones of
+``unseen.py``, one table of kinds of series is printed in place of all: of these every family is
 judged, since none tuned the prior.
 
 Each series is cut after its second, third, ... size; what is before calibrates, and twice and four
@@ -194,7 +194,7 @@ def _slopes(series: Series) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 #: Kinds of series that the table of kinds tells apart.
 KINDS: dict[str, Callable[[Question], bool]] = {
-    "all": lambda of: True,
+    "all": lambda _: True,
     "codes": lambda of: of.series.group not in COLLECTIVES,
     "codes on clusters": lambda of: of.series.group not in COLLECTIVES and not of.series.cloud,
     "codes on clouds": lambda of: of.series.group not in COLLECTIVES and of.series.cloud,
