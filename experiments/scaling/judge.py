@@ -45,6 +45,9 @@ from parcast_scaling.times import Run, observe
 #: So many series of a family are asked whether they bend next.
 _CUTS = 12
 
+#: So many predictions of a family that is unseen count at a factor: more would be alike.
+_ALIKE = 6
+
 EXTRAP = Path(__file__).with_name("extrap_models.py")
 
 
@@ -211,7 +214,7 @@ KINDS: dict[str, Callable[[Question], bool]] = {
 
 def print_kinds(several: Sequence[Series], extrap: str | None) -> None:
     """Print one table: coverage and medians by kind of series and by source."""
-    asked = [question for series in several for question in questions(series)]
+    asked = thinned([question for series in several for question in questions(series)])
     others = dict(zip(asked, by_extrap(asked, extrap), strict=True)) if extrap else {}
     sources = sorted({series.source for series in several})
     kinds = KINDS | {name: partial(_of_source, name) for name in sources}
@@ -223,6 +226,21 @@ def print_kinds(several: Sequence[Series], extrap: str | None) -> None:
             chosen = [each for each in asked if each.factor == factor and belongs(each)]
             if chosen:
                 print(_kind_row(name, factor, chosen, others))
+
+
+def thinned(asked: Sequence[Question]) -> list[Question]:
+    """Return at most :data:`_ALIKE` questions of a family at a factor, by the hash of their names."""
+    alike: dict[tuple[str, float], list[Question]] = defaultdict(list)
+    for question in asked:
+        alike[question.series.family, question.factor].append(question)
+    return [
+        question for several in alike.values() for question in sorted(several, key=_mark)[:_ALIKE]
+    ]
+
+
+def _mark(question: Question) -> str:
+    name = f"{question.series.name} {len(question.known)} {question.asked.p:g}"
+    return sha256(name.encode()).hexdigest()
 
 
 def _of_source(source: str, question: Question) -> bool:

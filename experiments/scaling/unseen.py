@@ -18,6 +18,8 @@ was committed, before anything was predicted of these series:
 - Microbenchmarks of memory and of messages between two processes are left out, and so are runs that
   the source marks as failed, commented out, or to warm up.
 - A family is a code, a system and a problem; of collectives an operation, a system and a library.
+  Each counts the same. Of a family six predictions at each factor are judged at most, those whose
+  names have the least hash: so that all are judged in half an hour.
 
 `azure` reads the Markdown tables of a documentation repository that is too large to clone quickly;
 `git clone --depth 1 --filter=blob:none --sparse` of ``docs/guide/hpc`` is enough.
