@@ -229,7 +229,7 @@ def print_kinds(several: Sequence[Series], extrap: str | None) -> None:
 
 
 def thinned(asked: Sequence[Question]) -> list[Question]:
-    """Return at most :data:`_ALIKE` questions of a family at a factor, by the hash of their names."""
+    """Return at most :data:`_ALIKE` questions of a family at a factor, by a hash of names."""
     alike: dict[tuple[str, float], list[Question]] = defaultdict(list)
     for question in asked:
         alike[question.series.family, question.factor].append(question)

@@ -21,7 +21,7 @@ from parcast.results.row import Row
 #: Columns that are texts, and columns that are whole numbers from 1.
 _TEXTS, _COUNTS = ("workload", "machine"), ("p", "d")
 
-_SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl")
+_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".md", ".org", ".json", ".jsonl")
 
 
 @attrs.frozen
