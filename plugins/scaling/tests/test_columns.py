@@ -104,6 +104,23 @@ def test_what_counts_as_a_rate_says_so_once_named(read):
     assert [run.seconds for run in named.runs] == [1 / 2, 1 / 4, 1 / 5]
 
 
+def test_one_series_of_a_table_is_named_by_its_values(read):
+    text = "p,time,code,nb\n4,10,lu,64\n4,90,qr,64\n8,5,lu,64\n8,44,qr,64\n16,3,lu,64\n"
+    assert [(run.p, run.seconds) for run in read(text, "#code=lu").runs] == RUNS
+    assert len(read(text, "#code=lu,nb=64").runs) == 3
+    with pytest.raises(
+        FileError, match=r"keep the runs of one of them, as t.csv#code=lu does, call"
+    ):
+        read(text)
+    with pytest.raises(FileError, match="code=fft: column 'code' has lu, qr"):
+        read(text, "#code=fft")
+    tiles = "p,time,x,y\n4,10,2,2\n8,5,4,2\n16,3,4,4\n"
+    with pytest.raises(
+        FileError, match=r"'x' has 2 values \(y too\); keep the runs of one of them"
+    ):
+        read(tiles)
+
+
 def test_several_tables_between_bars_are_refused(read):
     bars = "| p | time |\n|---|---|\n| 4 | 10 |\n| 8 | 5 |\n\n"
     with pytest.raises(

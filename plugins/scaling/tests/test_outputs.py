@@ -56,6 +56,19 @@ OUTPUTS = {
 \n CP2K                         1  1.0    0.109    0.118  101.401  101.502""",
         (192, 101.502, 1),
     ),
+    "namd": (
+        """Info: Benchmark time: 64 CPUs 0.0213 s/step 0.246 days/ns 300 MB memory
+           Info: Benchmark time: 64 CPUs 0.0211 s/step 0.244 days/ns 300 MB memory
+           WallClock: 90.1  CPUTime: 89.5  Memory: 300 MB""",
+        (64, 0.0211, 1),
+    ),
+    "wrf": (
+        """Ntasks in X            6 , ntasks in Y            8
+           Timing for main: time 2001-10-25_00:01:12 on domain   1:    2.5 elapsed seconds
+           Timing for main: time 2001-10-25_00:01:12 on domain   2:    9.0 elapsed seconds
+           Timing for main: time 2001-10-25_00:02:24 on domain   1:    0.75 elapsed seconds""",
+        (48, 3.25, 1),
+    ),
     "npb": (
         """LU Benchmark Completed.
            Time in seconds =                    12.34
@@ -110,3 +123,13 @@ def test_the_command_reads_outputs_of_several_sizes(registry, tmp_path, monkeypa
     assert code == 0, err
     assert "3 runs at p = 4, 8, 16" in out
     assert "LAMMPS prints as Loop time" in out
+
+
+def test_outputs_of_two_codes_are_refused(registry, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "Registry", lambda: registry)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.log").write_text(LAMMPS.format(seconds=71.4, p=4, atoms=5000))
+    (tmp_path / "b.log").write_text(OUTPUTS["vasp"][0])
+    assert command.main(["scaling", "a.log", "b.log"]) == 2
+    err = capsys.readouterr().err
+    assert "a.log is an output of LAMMPS, and b.log is an output of VASP; give runs of one" in err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import attrs
@@ -10,7 +11,7 @@ from parcast.errors import FileError
 from parcast_scaling.times import Run
 
 #: Names of files that may be what a run printed.
-OUTPUT = re.compile(r".*\.(?:out|log|txt|lammps|o\d+)", re.IGNORECASE)
+OUTPUT = re.compile(r".*\.(?:out|log|txt|lammps|o\d+)(?:\.\d+)?", re.IGNORECASE)
 
 _CLOCK = r"(?:(\d+)h)? *(?:(\d+)m)? *(?:([\d.]+)s)?"
 
@@ -24,9 +25,10 @@ class Code:
 
     name: str
     known_by: str  #: what only its outputs have
-    processes: str
+    processes: str  #: of several numbers, the product
     threads: str | None = None  #: of each process, where they are stated
     seconds: str = ""
+    summed: bool = False  #: whether all times are meant, not the last
     rate: str = ""  #: where the run ends early or late, and a rate is what it reports
     unit: str = ""
     unit_seconds: float = 1.0
@@ -75,6 +77,21 @@ CODES = (
         threads=r"mpi-ranks, with +(\d+) threads",
         seconds=r"Elapsed time \(sec\): +([\d.]+)",
         what="Elapsed time",
+    ),
+    Code(
+        name="NAMD",
+        known_by=r"Benchmark time: \d+ CPUs [\d.]+ s/step",
+        processes=r"Benchmark time: (\d+) CPUs",
+        seconds=r"Benchmark time: \d+ CPUs ([\d.]+) s/step",
+        what="Benchmark time of a step",
+    ),
+    Code(
+        name="WRF",
+        known_by=r"Timing for main: time \S+ on domain",
+        processes=r"(?i)ntasks in X +(\d+) *, *ntasks in Y +(\d+)",
+        seconds=r"Timing for main: time \S+ on domain +1: +([\d.]+) elapsed",
+        summed=True,
+        what="Timing for main, of all steps of domain 1 together",
     ),
     Code(
         name="CP2K",
@@ -130,13 +147,14 @@ def read_output(text: str, where: str) -> Printed | None:
         )
     threads = re.search(code.threads, text) if code.threads else None
     number = int(threads[1]) if threads else 1
-    value = _seconds(times[-1])
+    value = sum(map(_seconds, times)) if code.summed else _seconds(times[-1])
     if not value > 0:
         raise FileError(f"{where}: {code.name} prints a time of 0 there; leave it out")
     work = re.findall(code.work, text) if code.work else []
     n = float(int(work[-1][0]) * int(work[-1][1])) if work else 1.0
     seconds = code.unit_seconds / value if code.rate else value
-    run = Run(float(int(processes[-1]) * number), seconds, n, where)
+    last = (processes[-1],) if isinstance(processes[-1], str) else processes[-1]
+    run = Run(float(math.prod(map(int, last)) * number), seconds, n, where)
     return Printed(code=code, run=run, threads=number > 1)
 
 

@@ -43,6 +43,7 @@ class Times:
     killed: tuple[Run, ...] = ()  #: runs that ran into their limit, with the time until then
     scope: Scope = Scope()  #: beside the times
     profiles: bool = False  #: whether it is one run's profile or output: files make one table
+    code: str = ""  #: whose output it is
     of_unit: str = ""  #: the unit of work that times are of, where rates were measured
 
 
@@ -101,6 +102,7 @@ def _of_output(output: Printed, path: Path) -> Times:
         remarks=(output.remark,),
         varies=output.code.work is not None,
         profiles=True,
+        code=output.code.name,
         of_unit=output.code.unit,
     )
 

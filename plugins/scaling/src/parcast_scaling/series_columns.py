@@ -50,17 +50,21 @@ def unused_columns(where: str, rows: Sequence[Row], meant: Sequence[str]) -> lis
     FileError
         If a table is of several series: what tells them apart is not in the curve.
     """
-    unused = []
-    for name in rows[0][1]:
+    unused, apart = [], []
+    for name in map(str, rows[0][1]):
         values = {str(row.get(name)).strip() for _, row in rows}
         if name in meant or len(values) == 1:
             continue
-        if all(map(_NUMBER.fullmatch, values)) and any("." in value for value in values):
-            unused.append(str(name))
-            continue
+        measured = all(map(_NUMBER.fullmatch, values)) and any("." in value for value in values)
+        (unused if measured else apart).append(name)
+    if apart:
+        name, *more = apart
+        others = f" ({', '.join(more)} too)" if more else ""
+        first = str(rows[0][1][name]).strip()
+        count = len({str(row.get(name)).strip() for _, row in rows})
         raise FileError(
-            f"{where}: column {name!r} has {len(values)} values; keep the runs of one of them, "
-            "or call it n if it is the work"
+            f"{where}: column {name!r} has {count} values{others}; keep the runs of one of them, "
+            f"as {where}#{name}={first} does, call it n if it is the work, or remove it"
         )
     return unused
 
