@@ -50,7 +50,8 @@ def unused_columns(where: str, rows: Sequence[Row], meant: Sequence[str]) -> lis
     FileError
         If a table is of several series: what tells them apart is not in the curve.
     """
-    unused, apart = [], []
+    unused: list[str] = []
+    apart: list[str] = []
     for name in map(str, rows[0][1]):
         values = {str(row.get(name)).strip() for _, row in rows}
         if name in meant or len(values) == 1:
