@@ -12,6 +12,7 @@ from parcast.errors import FileError
 from parcast_machines_from.checking.predicting import check_machine
 from parcast_machines_from.estimating.machine import estimate
 from parcast_machines_from.reading import at_level, read_all, read_file
+from parcast_machines_from.records import Reading, Series, Value
 
 OSU = """\
 Lmod is automatically replacing "a" with "b".
@@ -362,6 +363,65 @@ def test_two_processes_whose_nodes_are_not_stated_are_taken_as_apart_with_a_note
     assert [note for note in notes if "taken as between two nodes" in note]
     path.write_text(f"srun -N 2 -n 2 IMB-MPI1 Uniband\n{IMB_PAIRS.format(processes=2)}")
     assert not estimate(read_file(path), "m", {}).notes
+
+
+def test_placed_pairs_need_no_note_and_more_than_a_node_has_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "uniband.out"
+    path.write_text(IMB_PAIRS.format(processes=32))
+    apart = estimate(at_level(read_file(path), "network"), "m", {}).notes
+    assert not [note for note in apart if "between two nodes" in note]
+    near = estimate(at_level(read_file(path), "node"), "m", {"node": 16})
+    assert [note for note in near.notes if "32 processes are not within a node of 16" in note]
+    assert [note for note in near.notes if "add its ping-pong" in note]
+    registry = Registry()
+    machine = registry.machine({"name": "m", "nodes": {"cores": 16}, "network": {"startup": 1}})
+    checked = check_machine(
+        registry, machine, at_level(read_file(path), "node"), limit=64, samples=0
+    )
+    assert not checked.compared
+    assert any("nodes.cores = 16" in note for note in checked.notes)
+
+
+@pytest.mark.parametrize(("within", "node"), [("node", 0), ("switch", 1), ("", 4)])
+def test_pairs_are_predicted_where_they_were(within: str, node: int) -> None:
+    levels = [
+        {"name": "node", "size": 8, "startup": "1 us", "bandwidth": "9 GB/s"},
+        {"name": "switch", "size": 32, "startup": "2 us", "bandwidth": "9 GB/s"},
+    ]
+    network = {"startup": "3 us", "bandwidth": "9 GB/s", "levels": levels}
+    machine = Registry().machine({"name": "m", "nodes": {"cores": 8}, "network": network})
+    value = Value(8, 1e-6, 1)
+    series = Series("latency", "s", (value,), "osu.txt", "OSU", processes=2, within=within)
+    checked = check_machine(Registry(), machine, Reading((series,)), limit=2, samples=0)
+    assert checked.compared[0].predicted == pytest.approx(
+        (1 + (node > 0) + (node > 1)) * 1e-6, rel=0.01
+    )
+
+
+def test_files_named_by_a_pattern_may_be_of_other_programs(tmp_path: Path) -> None:
+    for name in ("build.out", "setup.out"):
+        (tmp_path / name).write_text(f"make: nothing to be done for {name}\n")
+    (tmp_path / "osu.out").write_text(OSU)
+    names = ("build.out", "osu.out", "setup.out")
+    reading = read_all([tmp_path / name for name in names])
+    assert [item.benchmark for item in reading.series] == ["latency"]
+    (note,) = reading.notes
+    assert "build.out, " in note
+    assert "setup.out: no output that is read" in note
+    with pytest.raises(FileError, match=r"build.out: no output"):
+        read_all([tmp_path / "build.out"])
+
+
+def test_levels_of_another_machine_with_other_nodes_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "osu.out"
+    path.write_text(OSU)
+    others = Registry().machine("milan-hdr")
+    result = estimate(read_file(path), "m", {"node": 32}, others)
+    assert "levels" not in result.data["network"]
+    assert any("network.levels of milan-hdr is left out" in note for note in result.notes)
+    assert "nodes.memory_bandwidth" in result.taken
+    assert "network.startup" not in result.taken
+    assert "levels" in estimate(read_file(path), "m", {"node": 128}, others).data["network"]
 
 
 @pytest.mark.parametrize(

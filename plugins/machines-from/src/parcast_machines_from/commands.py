@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parcast.cli import output_option, print_json, print_table
+from parcast.cli import output_option, print_json, print_table, show_progress
 from parcast.errors import ParcastError
 
 if TYPE_CHECKING:
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from parcast import Registry
     from parcast_machines_from.records import Reading
+
+#: More values than these are summed up by benchmark.
+_ROWS = 60
 
 machine = typer.Typer(help="Machines from outputs of benchmarks.", no_args_is_help=True)
 
@@ -78,6 +81,8 @@ def from_outputs(
     write_text(output, result.text)
     rows = [[number.key, _shown(number.value), number.source] for number in result.numbers]
     print_table(("number", "value", "source"), rows)
+    if others is not None:
+        typer.echo(f"as {others.name}: {', '.join(result.taken)}")
     for item in result.open:
         typer.echo(f"left out, {item}")
 
@@ -94,11 +99,18 @@ def check(
         int, typer.Option(help="Benchmarks of more processes are left out.", metavar="P")
     ] = 1024,
     samples: Annotated[
-        int, typer.Option("--uncertainty", help="Draws of the uncertain numbers; 0: no intervals.")
+        int,
+        typer.Option(
+            "--uncertainty",
+            help="Draws for intervals, each as long as a check without any; 0: no intervals.",
+        ),
     ] = 40,
     output: Annotated[
         Path | None, output_option("Write measured and predicted by size: .html, .svg, ...")
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help=f"Print each value where there are more than {_ROWS}.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Predict benchmarks on a machine, and set what was measured beside it."""
@@ -115,16 +127,20 @@ def check(
             f"{names}: no benchmark's values by size, so there is nothing to compare; give outputs "
             "of OSU, IMB, STREAM and others, as 'parcast machine from' reads"
         )
-    checked = check_machine(
-        registry, registry.machine(machine), reading, limit=limit, samples=samples
-    )
+    with show_progress("benchmarks") as tell:
+        checked = check_machine(
+            registry, registry.machine(machine), reading, limit=limit, samples=samples, tell=tell
+        )
     if json:
         import attrs
 
         print_json(attrs.asdict(checked))
     else:
-        print_table(*table(checked))
-        print()
+        if every or len(checked.compared) <= _ROWS:
+            print_table(*table(checked))
+            print()
+        else:
+            typer.echo(f"{len(checked.compared)} values; --all prints each, -o FILE writes them\n")
         for line in summaries(checked):
             typer.echo(line)
     for note in checked.notes:

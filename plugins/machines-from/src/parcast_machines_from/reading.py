@@ -10,7 +10,7 @@ from pathlib import Path
 import attrs
 
 from parcast.errors import FileError
-from parcast_machines_from.records import Lines, Reading, read_lines
+from parcast_machines_from.records import BETWEEN_TWO, Lines, Reading, Series, read_lines
 
 #: Readers by module; each says by an empty reading that a file is none of its outputs.
 READERS = (
@@ -31,6 +31,10 @@ KNOWN = (
 _TOLD = 3
 
 
+class NotReadError(FileError):
+    """A file that is no output which is read, though nothing in it is wrong."""
+
+
 def read_file(path: Path) -> Reading:
     """Return what a file says.
 
@@ -48,21 +52,25 @@ def read_file(path: Path) -> Reading:
         reading += read(lines)
     if not reading:
         if reading.notes:
-            raise FileError(reading.notes[0].removesuffix("; left out"))
+            raise NotReadError(reading.notes[0].removesuffix("; left out"))
         extent = "line" if lines.last == 1 else f"{lines.last} lines"
-        raise FileError(f"{path}: no output that is read stands in its {extent}; read are {KNOWN}")
+        raise NotReadError(
+            f"{path}: no output that is read stands in its {extent}; read are {KNOWN}"
+        )
     return reading
 
 
 def read_all(paths: Iterable[Path]) -> Reading:
-    """Return what files say together; of folders all their files, without those that are unknown.
+    """Return what files say together, without those that are no output which is read.
 
     Raises
     ------
     FileError
-        If a file that is named is nothing that is read, or nothing is read at all.
+        If a line of a file that is named is wrong, or nothing is read at all.
     """
+    paths = tuple(paths)
     reading, seen = Reading(), dict[bytes, Path]()
+    left: dict[str, list[str]] = {}
     for path, is_named in _files(paths):
         digest = _digest(path)
         if digest in seen and path.stat().st_size:
@@ -72,14 +80,21 @@ def read_all(paths: Iterable[Path]) -> Reading:
         try:
             reading += read_file(path)
         except FileError as error:
-            if is_named:
+            if is_named and (len(paths) == 1 or not isinstance(error, NotReadError)):
                 raise
-            reading += Reading(notes=(f"left out: {error}",))
+            place, _, reason = str(error).partition(": ")
+            left.setdefault(reason, []).append(place)
+    reasons = [f"{_shortened(places)}: {reason}" for reason, places in left.items()]
     if not reading:
-        reasons = "; ".join(note.removeprefix("left out: ") for note in reading.notes[:_TOLD])
-        more = f"; {len(reading.notes) - _TOLD} more" if len(reading.notes) > _TOLD else ""
-        raise FileError(f"no file here is an output that is read: {reasons}{more}")
-    return reading
+        more = f"; {len(reasons) - _TOLD} more" if len(reasons) > _TOLD else ""
+        told = "; ".join(reasons[:_TOLD])
+        raise FileError(f"no file here is an output that is read: {told}{more}")
+    return reading + Reading(notes=tuple(f"left out: {reason}" for reason in reasons))
+
+
+def _shortened(places: Sequence[str]) -> str:
+    others = f" and {len(places) - _TOLD} others" if len(places) > _TOLD else ""
+    return ", ".join(places[:_TOLD]) + others
 
 
 def _files(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
@@ -107,10 +122,14 @@ def _digest(path: Path) -> bytes:
 
 def at_level(reading: Reading, level: str) -> Reading:
     """Return the reading of pairs within a level: a node or a socket; or on the network."""
-    within = "" if level == "network" else level
-    return attrs.evolve(
-        reading, series=tuple(attrs.evolve(item, within=within) for item in reading.series)
-    )
+    return attrs.evolve(reading, series=tuple(_placed(item, level) for item in reading.series))
+
+
+def _placed(series: Series, level: str) -> Series:
+    if level != "network":
+        return attrs.evolve(series, within=level)
+    nodes = series.nodes or (2 if series.benchmark in BETWEEN_TWO else None)
+    return attrs.evolve(series, within="", nodes=nodes)
 
 
 def _readers() -> Sequence[Callable[[Lines], Reading]]:

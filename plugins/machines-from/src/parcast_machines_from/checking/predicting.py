@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,13 @@ class Checked:
 
 
 def check_machine(
-    registry: Registry, machine: Machine, reading: Reading, *, limit: int, samples: int
+    registry: Registry,
+    machine: Machine,
+    reading: Reading,
+    *,
+    limit: int,
+    samples: int,
+    tell: Callable[[str, int, int], object] = lambda _benchmark, _done, _total: None,
 ) -> Checked:
     """Return every benchmark of a reading predicted on a machine.
 
@@ -52,12 +58,15 @@ def check_machine(
         Benchmarks of more processes are left out and noted.
     samples
         How often uncertain numbers are drawn for intervals; 0 for none.
+    tell
+        Hears which benchmark is predicted, how many are done, and how many there are.
     """
     compared: list[Compared] = []
     notes: list[str] = list(reading.notes)
-    for series in map(without_empty_sums, reading.series):
+    for done, series in enumerate(map(without_empty_sums, reading.series)):
         if not series.values:
             continue
+        tell(f"{series.benchmark} of {series.where}", done, len(reading.series))
         reason = _unfit(series, machine, limit)
         if reason:
             notes.append(f"{series.benchmark} of {series.where} is not predicted: {reason}")
@@ -91,8 +100,8 @@ def _unfit(series: Series, machine: Machine, limit: int) -> str:
     if processes > limit:
         return f"it has {processes:,} processes; --limit {processes} takes it"
     nodes = series.nodes
-    if series.benchmark in BETWEEN_TWO and not series.within:
-        nodes = 2
+    if series.benchmark in BETWEEN_TWO:
+        nodes = 1 if series.within in {"node", "socket"} else 2
     each = math.ceil(processes / nodes) if nodes else 1
     if each > machine.nodes.cores and not machine.nodes.oversubscribe:
         return (

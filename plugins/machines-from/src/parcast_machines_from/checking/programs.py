@@ -81,13 +81,27 @@ def amount_of(series: Series, value: Value, processes: int) -> float:
 
 def mapping_of(series: Series, machine: Machine, processes: int) -> Any:
     """Return where the processes of a benchmark ran, as far as its output says."""
+    if series.benchmark in BETWEEN_TWO and (apart := _nodes_apart(series.within, machine)):
+        return tuple(0 if 2 * rank < processes else apart for rank in range(processes))
     if series.within or series.benchmark.startswith(("triad", "gemm", "write")):
         return "block"
-    if series.benchmark in BETWEEN_TWO:
-        return tuple(0 if 2 * rank < processes else 1 for rank in range(processes))
     if series.nodes is None or -(-processes // series.nodes) == machine.nodes.cores:
         return "block"
     return tuple(rank * series.nodes // processes for rank in range(processes))
+
+
+def _nodes_apart(within: str, machine: Machine) -> int:
+    """Return how many nodes processes are apart that share this level and none below it.
+
+    0 on one node. Without a level they are beyond all that the machine has, as far as it has nodes.
+    """
+    cores = machine.nodes.cores
+    sizes = {level.name: level.size for level in machine.network.levels}
+    if within and sizes.get(within, 0) <= cores:
+        return 0
+    below = [size for size in sizes.values() if not within or size < sizes[within]]
+    apart = max([1, *(size // cores for size in below)])
+    return apart if machine.nodes.count is None or apart < machine.nodes.count else 1
 
 
 def is_mean(series: Series) -> bool:

@@ -121,7 +121,8 @@ def contradictions(series: Sequence[Series]) -> Iterator[str]:
 
 #: Why outputs of one benchmark may contradict each other, and what to do.
 _OTHERWISE = (
-    "outputs of two machines belong into two calls, and what ran within one node, where an output "
+    "outputs of two machines belong into two calls, nodes may be near and far (two switches), and "
+    "what ran within one node, where an output "
     "does not say so, is named by --within node=FILE"
 )
 

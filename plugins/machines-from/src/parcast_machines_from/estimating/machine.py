@@ -26,6 +26,16 @@ class Estimate:
     open: tuple[str, ...]
     notes: tuple[str, ...]
     others: Machine | None = None  #: whose numbers hold where outputs say nothing
+    unlike: tuple[str, ...] = ()  #: of these, the ones that do not fit what outputs say
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """The numbers that are the other machine's."""
+        own = {number.key for number in self.numbers}
+        parts = {part: table for part, table in self.data.items() if isinstance(table, Mapping)}
+        parts.pop("sources")
+        keys = (f"{part}.{key}" for part, table in parts.items() for key in table)
+        return tuple(key for key in keys if key not in own)
 
     @property
     def data(self) -> dict[str, Any]:
@@ -33,7 +43,8 @@ class Estimate:
         data: dict[str, Any] = {"name": self.name, "source": "outputs of benchmarks"}
         sources: dict[str, str] = {}
         if self.others is not None:
-            data, sources = _without(self.others, [number.key for number in self.numbers])
+            keys = [*(number.key for number in self.numbers), *self.unlike]
+            data, sources = _without(self.others, keys)
             data |= {"name": self.name, "source": f"outputs, else as {self.others.name}"}
         for number in self.numbers:
             part, _, key = number.key.partition(".")
@@ -106,11 +117,28 @@ def estimate(
         *reading.notes, *disagreements(reading), *network.notes, *against_host(numbers, reading),
         *_overruled(facts, levels),
     )  # fmt: skip
+    unlike = dict(_unlike(others, sizes, numbers))
     host = tuple(_measured(reading, {number.key for number in numbers}))
     keys = {number.key for number in host}
     left = [item for item in (*missing, *network.open) if _keys(item).isdisjoint(keys)]
     missing = () if others is not None else (*left,)
-    return Estimate(name, (*numbers, *host), (*missing, *lacking), notes, others)
+    return Estimate(
+        name, (*numbers, *host), (*missing, *lacking),
+        (*notes, *unlike.values()), others, tuple(unlike),
+    )  # fmt: skip
+
+
+def _unlike(
+    others: Machine | None, sizes: Mapping[str, int], numbers: Sequence[Stated]
+) -> Iterator[tuple[str, str]]:
+    """Yield keys of the other machine that do not fit nodes of this size, and why."""
+    own = {number.key for number in numbers}
+    if others is None or not others.network.levels or "network.levels" in own:
+        return
+    cores = sizes.get("node", others.nodes.cores)
+    if cores != others.nodes.cores:
+        reason = f"its nodes have {others.nodes.cores} cores, and these {cores}"
+        yield "network.levels", f"network.levels of {others.name} is left out: {reason}"
 
 
 def _measured(reading: Reading, determined: set[str]) -> Iterator[Stated]:

@@ -57,7 +57,7 @@ def network_part(
     """
     far = [item for item in only_of(series, "latency") if not item.within]
     windows = [item for item in only_of(series, "bandwidth") if not item.within]
-    notes = [*_unplaced(series)]
+    notes = [*_unplaced(series), *_alone(series), *_too_many(series, sizes)]
     pingpong, rates = curve_of(far), curve_of(windows)
     if pingpong is not None and len(pingpong.points) == 1:
         size = size_text(pingpong.points[0].size)
@@ -134,6 +134,33 @@ def _unplaced(series: Sequence[Series]) -> Iterator[str]:
             f"{_files(apart)}: taken as between two nodes, which the output does not say; "
             "--within node=FILE says that its processes were on one"
         )
+
+
+def _alone(series: Sequence[Series]) -> Iterator[str]:
+    """Name windows of a level of which no ping-pong is there."""
+    known = {item.within for item in only_of(series, "latency")}
+    windows = [
+        item
+        for benchmark in ("bandwidth", "pairs")
+        for item in only_of(series, benchmark)
+        if item.within not in {"", FIRST, *known}
+    ]
+    if windows:
+        yield (
+            f"{_files(windows)}: windows of messages alone tell no startup within a "
+            f"{windows[0].within}; left out: add its ping-pong"
+        )
+
+
+def _too_many(series: Sequence[Series], sizes: Mapping[str, int]) -> Iterator[str]:
+    """Name pairs of more processes than the level that they are said to be within has cores."""
+    for item in only_of(series, "pairs"):
+        size = sizes.get(item.within)
+        if size is not None and 2 * (item.pairs or 0) > size:
+            yield (
+                f"{item.where}: {2 * (item.pairs or 0)} processes are not within a {item.within} "
+                f"of {size} cores; left out"
+            )
 
 
 def _files(series: Sequence[Series]) -> str:
@@ -293,7 +320,7 @@ def _levels(
         spread = max(line.error, 0.01)
         entry["startup"] = quantity(startup, "s", spread)
         entry["bandwidth"] = quantity(1 / line.per_byte, "B/s", spread)
-        shared = _shared(series, name)
+        shared = _shared(series, name, sizes[name])
         if shared is not None:
             entry["shared"] = quantity(shared[0], "B/s")
             sources.append(f"{name} shared {shared[1]}")
@@ -304,17 +331,17 @@ def _levels(
         yield Stated("network.levels", levels, "fitted: " + "; ".join(sources))
     elif not near:
         missing.append(
-            "network.levels: a ping-pong within a node (--within node=FILE); messages within a "
-            "node cost what those between nodes cost"
+            "network.levels: a ping-pong within a node (--within node=FILE); until then messages "
+            "within a node are taken to cost what those between nodes cost"
         )
 
 
-def _shared(series: Sequence[Series], name: str) -> tuple[float, str] | None:
-    """Return the most that several pairs of a level had together."""
+def _shared(series: Sequence[Series], name: str, size: int) -> tuple[float, str] | None:
+    """Return the most that several pairs of a level had together, on its own cores."""
     totals = [
         (value.value, f"{item.tool}, {item.where}")
         for item in only_of(series, "pairs")
-        if item.within == name and (item.pairs or 0) > 1
+        if item.within == name and 1 < (item.pairs or 0) <= size // 2
         for value in item.values
     ]
     return max(totals) if totals else None
