@@ -11,12 +11,11 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 from clones import texts
-from series import Series, Size
+from series import Runs, Series
 
 #: Messages that count: of all sizes, series are alike.
 _BYTES = {"4", "64", "1024", "16384", "262144", "1048576", "16777216"}
@@ -34,30 +33,9 @@ _SECONDS = {
 _MOST_NODES = 5000
 
 
-class _Series:
-    """Runs by what they belong to and by nodes, on their way to series."""
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-        self._runs: dict[tuple[str, str, str], dict[int, list[float]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
-
-    def add(self, group: str, family: str, name: str, nodes: int, seconds: float) -> None:
-        if seconds > 0 and nodes < _MOST_NODES:
-            self._runs[group, family, name][nodes].append(seconds)
-
-    def __iter__(self) -> Iterator[Series]:
-        """Yield those of three sizes or more."""
-        for (group, family, name), sizes in self._runs.items():
-            if len(sizes) >= 3:
-                measured = tuple(Size(p, 1.0, tuple(sizes[p])) for p in sorted(sizes))
-                yield Series(group, family, name, measured, self._source)
-
-
 def abci(repository: Path) -> Iterator[Series]:
     """Yield allreduce and broadcast of each kind of node and library."""
-    series = _Series("abci2.0benchmark")
+    series = Runs("abci2.0benchmark")
     pattern = r"^(allreduce|bcast)/inter_([av]node)/job(\d+)\.sh\.\d+\.(mpi|mpi-cpu|nccl)$"
     for path, text in texts(repository, pattern):
         operation, node, nodes, library = re.search(pattern, path).groups()
@@ -73,10 +51,12 @@ def abci(repository: Path) -> Iterator[Series]:
 
 def usernetes(repository: Path) -> Iterator[Series]:
     """Yield allreduce and LAMMPS of each environment; four share the host's network."""
-    series = _Series("flux-usernetes")
+    series = Runs("flux-usernetes", cloud=True)
     pattern = r"results-(?:osu|lammps)/([\w-]+)/(all_reduce|osu-all-reduce|lammps)-(\d+)-"
     for path, text in texts(repository, pattern):
         environment, code, nodes = re.search(pattern, path).groups()
+        if int(nodes) >= _MOST_NODES:
+            continue
         network = "usernetes" if environment == "usernetes" else "host"
         if code == "lammps":
             if match := re.search(r"Loop time of ([\d.]+)", text):
@@ -95,7 +75,7 @@ def usernetes(repository: Path) -> Iterator[Series]:
 
 def hpc_tests(repository: Path) -> Iterator[Series]:
     """Yield the codes on each network."""
-    series = _Series("hpc-tests")
+    series = Runs("hpc-tests")
     for path, text in texts(repository, rf"^perflogs/.*/({'|'.join(_SECONDS)})/.*\.log$"):
         _, system, environment, code, test, _ = path.split("/")
         network = next(word for word in environment.split("-") if word in {"ib", "roce"})
@@ -104,6 +84,6 @@ def hpc_tests(repository: Path) -> Iterator[Series]:
         for line in text.splitlines():
             nodes = re.search(r"num_nodes=(\d+)", line)
             seconds = re.search(rf"\|{_SECONDS[code]}=([\d.]+)\|", line)
-            if nodes and seconds:
+            if nodes and seconds and int(nodes[1]) < _MOST_NODES:
                 series.add("applications", family, name, int(nodes[1]), float(seconds[1]))
     yield from series

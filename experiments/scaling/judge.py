@@ -4,7 +4,9 @@
         --extrap extrap/bin/python > table.md
 
 With ``--abci``, ``--usernetes`` and ``--hpc-tests`` (clones, see ``collectives.py``) more series
-are judged; ``-`` for the folder of truth leaves that out.
+are judged; ``-`` for the folder of truth leaves that out. With ``--unseen``, a folder of clones of
+``unseen.py``, one table of kinds of series is printed in place of all: of these every family is
+judged, since none tuned the prior.
 
 Each series is cut after its second, third, ... size; what is before calibrates, and twice and four
 times the last of it are predicted, where they were measured. Half of the families (by the hash of
@@ -20,8 +22,8 @@ import json
 import math
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from statistics import median
@@ -32,6 +34,7 @@ from chances import table
 from collectives import abci, hpc_tests, usernetes
 from numpy.typing import NDArray
 from series import COLLECTIVES, Series, Size, truth, uk_benchmarks
+from unseen import unseen
 
 from parcast.quantities import student_t
 from parcast_scaling import predict
@@ -41,6 +44,9 @@ from parcast_scaling.times import Run, observe
 
 #: So many series of a family are asked whether they bend next.
 _CUTS = 12
+
+#: So many predictions of a family that is unseen count at a factor: more would be alike.
+_ALIKE = 6
 
 EXTRAP = Path(__file__).with_name("extrap_models.py")
 
@@ -120,7 +126,12 @@ def by_extrap(asked: Sequence[Question], python: str) -> list[Answer]:
 
 
 def row(name: str, asked: Sequence[Question], answers: Sequence[Answer]) -> str:
-    """Return a line of the table: coverage, median error, error of the worst tenth."""
+    """Return a line of the table: coverage, width, median error, error of the worst tenth."""
+    return " | ".join([f"| {name}", *_cells(asked, answers)]) + " |"
+
+
+def _cells(asked: Sequence[Question], answers: Sequence[Answer]) -> tuple[str, str, str, str]:
+    """Return coverage, width, median error and error of the worst tenth."""
     counts = Counter(question.series.family for question in asked)
     weights = np.array([1 / counts[question.series.family] for question in asked])
     truths = np.array([median(question.asked.seconds) for question in asked])
@@ -128,25 +139,42 @@ def row(name: str, asked: Sequence[Question], answers: Sequence[Answer]) -> str:
     times = np.array([answer.seconds for answer in answers])
     errors = np.where(times > 0, np.abs(times / truths - 1), np.inf)
     stated = ~np.isnan(low)
-    inside = (low <= truths) & (truths <= high)
-    covers, error = _mean_of_families(asked, stated & inside)
     order = np.argsort(errors)
     parts = np.cumsum(weights[order]) / weights.sum()
     middle, worst = (errors[order][np.searchsorted(parts, level)] for level in (0.5, 0.9))
     width = f"{np.exp(np.median(np.log(high[stated] / low[stated]))):.2f}" if stated.any() else ""
-    spread = "" if math.isnan(error) else f" +- {100 * error:.0f}"
-    coverage = f"{100 * covers:.0f}{spread} %" if stated.any() else "none stated"
-    return f"| {name} | {coverage} | {width} | {100 * middle:.1f} % | {100 * worst:.0f} % |"
+    covers = _percent(*_mean_of_families(asked, _inside(asked, answers)))
+    coverage = covers if stated.any() else "none stated"
+    return coverage, width, f"{100 * middle:.1f} %", f"{100 * worst:.0f} %"
 
 
-def _mean_of_families(asked: Sequence[Question], holds: NDArray[np.bool_]) -> tuple[float, float]:
+def _inside(asked: Sequence[Question], answers: Sequence[Answer]) -> NDArray[np.bool_]:
+    """Return which times lie in the band; where none is stated, none does."""
+    truths = [median(question.asked.seconds) for question in asked]
+    return np.array([a.low <= true <= a.high for a, true in zip(answers, truths, strict=True)])
+
+
+def _family(question: Question) -> str:
+    return question.series.family
+
+
+def _mean_of_families(
+    asked: Sequence[Question],
+    holds: NDArray[np.bool_],
+    family: Callable[[Question], str] = _family,
+) -> tuple[float, float]:
     """Return the mean of the families' shares, and its standard error."""
     families: dict[str, list[bool]] = defaultdict(list)
     for question, hold in zip(asked, holds, strict=True):
-        families[question.series.family].append(bool(hold))
+        families[family(question)].append(bool(hold))
     shares = np.array([np.mean(several) for several in families.values()])
     error = shares.std(ddof=1) / math.sqrt(len(shares)) if len(shares) > 1 else math.nan
     return float(shares.mean()), float(error)
+
+
+def _percent(share: float, error: float) -> str:
+    spread = "" if math.isnan(error) else f" +- {100 * error:.0f}"
+    return f"{100 * share:.0f}{spread} %"
 
 
 def bend(series: Series) -> float | None:
@@ -165,6 +193,76 @@ def _slopes(series: Series) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     x = np.log2([size.p for size in series.sizes])
     rate = np.log2([size.n / median(size.seconds) for size in series.sizes])
     return np.diff(rate) / np.diff(x), (x[1:] + x[:-1]) / 2
+
+
+#: Kinds of series that the table of kinds tells apart.
+KINDS: dict[str, Callable[[Question], bool]] = {
+    "all": lambda _: True,
+    "codes": lambda of: of.series.group not in COLLECTIVES,
+    "codes on clusters": lambda of: of.series.group not in COLLECTIVES and not of.series.cloud,
+    "codes on clouds": lambda of: of.series.group not in COLLECTIVES and of.series.cloud,
+    "codes, strong scaling": lambda of: of.series.group not in COLLECTIVES and not of.series.weak,
+    "codes, weak scaling": lambda of: of.series.weak,
+    "collectives": lambda of: of.series.group in COLLECTIVES,
+    "collectives on clusters": lambda of: of.series.group in COLLECTIVES and not of.series.cloud,
+    "collectives on clouds": lambda of: of.series.group in COLLECTIVES and of.series.cloud,
+    "two sizes known": lambda of: len(of.known) == 2,
+    "three sizes known": lambda of: len(of.known) == 3,
+    "four or more known": lambda of: len(of.known) > 3,
+}
+
+
+def print_kinds(several: Sequence[Series], extrap: str | None) -> None:
+    """Print one table: coverage and medians by kind of series and by source."""
+    asked = thinned([question for series in several for question in questions(series)])
+    others = dict(zip(asked, by_extrap(asked, extrap), strict=True)) if extrap else {}
+    sources = sorted({series.source for series in several})
+    kinds = KINDS | {name: partial(_of_source, name) for name in sources}
+    print("| series | at | predictions of families | in the 90 % band | each code once | width "
+          "| median error | Extra-P | power law | its band |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for name, belongs in kinds.items():
+        for factor in (2.0, 4.0):
+            chosen = [each for each in asked if each.factor == factor and belongs(each)]
+            if chosen:
+                print(_kind_row(name, factor, chosen, others))
+
+
+def thinned(asked: Sequence[Question]) -> list[Question]:
+    """Return at most :data:`_ALIKE` questions of a family at a factor, by a hash of names."""
+    alike: dict[tuple[str, float], list[Question]] = defaultdict(list)
+    for question in asked:
+        alike[question.series.family, question.factor].append(question)
+    return [
+        question for several in alike.values() for question in sorted(several, key=_mark)[:_ALIKE]
+    ]
+
+
+def _mark(question: Question) -> str:
+    name = f"{question.series.name} {len(question.known)} {question.asked.p:g}"
+    return sha256(name.encode()).hexdigest()
+
+
+def _of_source(source: str, question: Question) -> bool:
+    return question.series.source == source
+
+
+def _kind_row(
+    name: str, factor: float, asked: Sequence[Question], others: Mapping[Question, Answer]
+) -> str:
+    families = len({question.series.family for question in asked})
+    cells = _cells(asked, [by_parcast(question) for question in asked])
+    once = _mean_of_families(
+        asked, _inside(asked, [by_parcast(question) for question in asked]), _code_and_system
+    )
+    extrap = _cells(asked, [others[question] for question in asked])[2] if others else ""
+    power = _cells(asked, [by_power(question) for question in asked])
+    row = [name, f"{factor:g} times", f"{len(asked)} of {families}", cells[0], _percent(*once)]
+    return "| " + " | ".join([*row, cells[1], cells[2], extrap, power[2], power[0]]) + " |"
+
+
+def _code_and_system(question: Question) -> str:
+    return " ".join(question.series.family.split()[:2])
 
 
 def knees(several: Sequence[Series]) -> tuple[int, int, int]:
@@ -230,6 +328,7 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
         "--usernetes", type=Path, help="a clone of converged-computing/flux-usernetes"
     )
     parser.add_argument("--hpc-tests", type=Path, help="a clone of stackhpc/hpc-tests")
+    parser.add_argument("--unseen", type=Path, help="a folder of clones, each as owner+name")
     parser.add_argument("--half", choices=("judged", "tuned", "both"), default="judged")
 
 
@@ -255,7 +354,12 @@ def main() -> None:
     add_sources(parser)
     parser.add_argument("--extrap", help="the python of an environment with Extra-P")
     options = parser.parse_args()
-    print_tables(chosen(options), options.extrap)
+    if options.unseen:
+        several = list(unseen(options.unseen))
+        print_kinds(several, options.extrap)
+        print_knees(several)
+    else:
+        print_tables(chosen(options), options.extrap)
 
 
 def print_tables(several: Sequence[Series], extrap: str | None) -> None:
@@ -279,6 +383,11 @@ def print_tables(several: Sequence[Series], extrap: str | None) -> None:
         if extrap:
             print(row("Extra-P 4.2", asked, by_extrap(asked, extrap)))
         print(row("power law", asked, [by_power(question) for question in asked]))
+    print_knees(several)
+
+
+def print_knees(several: Sequence[Series]) -> None:
+    """Print how near knees are, by group, and how often codes bend in the next doubling."""
     for group in sorted({series.group for series in several}):
         count, near, inside = knees([series for series in several if series.group == group])
         if count:

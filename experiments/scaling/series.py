@@ -29,10 +29,7 @@ _TIMES = {
 }
 
 #: Groups that are an operation alone, without a code around it.
-COLLECTIVES = {"allreduce", "bcast"}
-
-#: Sources whose network is a cloud's.
-_CLOUDS = {"perfstudy", "flux-usernetes"}
+COLLECTIVES = {"allgather", "allreduce", "bcast", "reduce_scatter"}
 
 _ALLREDUCE_BYTES = {"4", "64", "1024", "16384", "262144", "1048576"}
 
@@ -55,12 +52,18 @@ class Series:
     name: str
     sizes: tuple[Size, ...]
     source: str = "archer-benchmarks"
+    cloud: bool = False  #: whether its network is a cloud's
+
+    @property
+    def weak(self) -> bool:
+        """Whether the work grows with p."""
+        return self.sizes[-1].n != self.sizes[0].n
 
     @property
     def scope(self) -> Scope:
         """What may be stated of it beside its times."""
         return Scope(
-            network=Network.CLOUD if self.source in _CLOUDS else Network.CLUSTER,
+            network=Network.CLOUD if self.cloud else Network.CLUSTER,
             measures=Measures.COMMUNICATION if self.group in COLLECTIVES else Measures.CODE,
         )
 
@@ -68,6 +71,35 @@ class Series:
     def judged(self) -> bool:
         """Whether its family is one to judge on; the prior was tuned on the others."""
         return int(hashlib.sha256(self.family.encode()).hexdigest(), 16) % 2 == 1
+
+
+class Runs:
+    """Runs by the series that they belong to and by p, on their way to series."""
+
+    def __init__(self, source: str, *, cloud: bool = False) -> None:
+        self._source = source
+        self._cloud = cloud
+        self._runs: dict[tuple[str, str, str], dict[float, list[float]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        self._work: dict[tuple[str, float], float] = {}
+
+    def add(
+        self, group: str, family: str, name: str, p: float, seconds: float, n: float = 1.0
+    ) -> None:
+        """Add a run of work n that takes so long."""
+        if seconds > 0:
+            self._runs[group, family, name][p].append(seconds)
+            self._work[name, p] = n
+
+    def __iter__(self) -> Iterator[Series]:
+        """Yield the series of three sizes or more."""
+        for (group, family, name), sizes in self._runs.items():
+            if len(sizes) >= 3:
+                measured = tuple(
+                    Size(p, self._work[name, p], tuple(sizes[p])) for p in sorted(sizes)
+                )
+                yield Series(group, family, name, measured, self._source, self._cloud)
 
 
 def truth(folder: Path) -> Iterator[Series]:
@@ -82,7 +114,8 @@ def truth(folder: Path) -> Iterator[Series]:
     for (group, family, name, source), sizes in points.items():
         alone = {size.p: size for size in sorted(sizes, key=lambda size: (size.p, size.n))}
         if len(alone) >= 3:
-            yield Series(group, family, name, tuple(alone.values()), source)
+            cloud = source == "perfstudy"
+            yield Series(group, family, name, tuple(alone.values()), source, cloud)
 
 
 def _key(dataset: str, row: dict[str, str]) -> tuple[str, str, str] | None:

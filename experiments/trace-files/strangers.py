@@ -5,23 +5,28 @@
 CLONES has git repositories called ``owner+name``; the rows of those that it lacks stay as they are
 on the page. Of each file `parcast show` is asked what it is,
 and `parcast compare` how long it takes on a machine; of a net `parcast petri prove` what holds.
-Places and transitions of a net are counted in its XML as well.
+Places and transitions of a net are counted in its XML as well, kernels and copies of an export of
+Nsight Systems in its tables, those of a profile of PyTorch in its JSON, the seconds of TAU's in its
+text. Tables of Slurm's jobs are asked for a limit.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from table import wanted_files
+from table import profile_counted, wanted_files
 
-#: Repository, which files, and on which machine they are asked about; of nets there is none.
+#: Repository, which files, and on which machine they are asked about; of nets there is none, and
+#: of Slurm's jobs the command.
 WANTED = (
     ("oar-team+batsim", r"workloads/(smpi|usage-trace)/[^/]+/actions0\.txt$", "milan-hdr"),
     ("adfaure+batsim", r"smpi/[^/]+/actions0\.txt$", "milan-hdr"),
@@ -48,6 +53,39 @@ WANTED = (
     ("harryjmoss+particle_transformer", r"trace\.json$", "milan-hdr"),
     ("KeondoPark+luxmea", r"trace\.json$", "milan-hdr"),
     ("EricDinging+astra-sim-hybrid-parallelism", r"^(?!.*microbench).*\.0\.et$", "milan-hdr"),
+    *(
+        (repository, r"\.sqlite$", "a100-hdr")
+        for repository in (
+            "caoye310+Lower-Triangular-Solves",
+            "RajaATAli+SC23_Programming-Your-GPU-with-OpenMP_Tutorial",
+            "SMcMann+cudaHW",
+            "Lianhang666+gpu4",
+            "tomarriott+GTLS",
+            "kmcho2019+Rodinia_3.1_Gaussian",
+            "igouProto+CSC746CUDALab",
+            "lighttransport+gemm",
+            "Fluuuegel+DD2360-Project",
+        )
+    ),
+    ("PolPuigPuy+OpenACC_Project_PolPuig", r"^report1[2-4]\.sqlite$", "a100-hdr"),
+    ("taroyz+hehe", r"^profile\.[\d.]+$", "milan-hdr"),
+    ("khtsmile+McBOX", r"^profile\.0\.0\.0$", "milan-hdr"),
+    ("UO-OACISS+tau2", r"(examples|tools)/.*profile\.0\.0\.0$", "milan-hdr"),
+    ("FrancescoSaverioZuppichini+py4ai", r"^trace2?\.json$", "a100-hdr"),
+    ("monishapuli13+ML-Performance-Profiler", r"^traces/trace\.json$", "a100-hdr"),
+    ("Flying-4-Potatoes+Style_Transfer", r"trace\.json$", "a100-hdr"),
+    ("DarthShoge+Crypto_CNN", r"^trace\.json$", "a100-hdr"),
+    ("Gabriellanaro+dtu_mlops", r"^trace\.json$", "a100-hdr"),
+    ("codes-org+codes", r"\.darshan$", "lustre-flash"),
+    ("LLNL+hatchet", r"data/caliper-ordered.*\.cali$", "milan-hdr"),
+    *(
+        (repository, r"sacct\.(csv|txt)$", "walltime")
+        for repository in (
+            "OSC+ood-sacct",
+            "DylanBC09+kabre",
+            "SteampunkIslande+slurm-usage-report-rs",
+        )
+    ),
 )
 _LIMIT = 300
 
@@ -70,6 +108,41 @@ def counted(path: Path) -> str:
     return f"{names.count('place'):,} places, {names.count('transition'):,} transitions"
 
 
+def stated(path: Path) -> list[str]:
+    """Return what the command has to say of a profile, by a count of its own."""
+    try:
+        if path.suffix == ".sqlite":
+            return list(nsight_stated(path))
+        if path.suffix == ".json":
+            kinds = {"kernels": "kernels", "copies": "copies", "fills": "fills"}
+            counts = profile_counted(path)
+            return [f"work.{kind} {counts[name]}" for name, kind in kinds.items() if name in counts]
+    except (sqlite3.Error, UnicodeDecodeError, ValueError, KeyError):
+        return []
+    return list(tau_stated(path)) if path.name.startswith("profile.") else []
+
+
+def nsight_stated(path: Path) -> Iterator[str]:
+    """Yield count and nanoseconds of kernels, copies and fills by the tables of an export."""
+    words = {"KERNEL": "kernel", "MEMCPY": "copies of memory", "MEMSET": "fills of memory"}
+    with closing(sqlite3.connect(path)) as connection:
+        present = [name for (name,) in connection.execute("SELECT name FROM sqlite_master")]
+        for kind, word in words.items():
+            table = f"CUPTI_ACTIVITY_KIND_{kind}"
+            if table in present:
+                query = f'SELECT count(*), sum("end") - sum(start) FROM {table}'  # noqa: S608
+                ((count, nanoseconds),) = connection.execute(query)
+                yield f"{word} {count:,}, {(nanoseconds or 0) * 1e-9:.9g} s"
+
+
+def tau_stated(path: Path) -> Iterator[str]:
+    """Yield the seconds of the outermost function at each rank's first thread."""
+    pattern = re.compile(r'^"[^"]*" \S+ \S+ \S+ (\S+)', re.MULTILINE)
+    files = path.parent.glob("profile.*.0.0") if path.name.startswith("profile.") else ()
+    outermost = (max(map(float, pattern.findall(file.read_text())), default=0.0) for file in files)
+    yield f"time {sum(outermost) * 1e-6:.9g} s"
+
+
 def kept_rows(page: Path, clones: Path) -> dict[str, list[list[str]]]:
     """Return the rows of a page, by repository, that have no clone."""
     rows: dict[str, list[list[str]]] = {}
@@ -83,21 +156,28 @@ def kept_rows(page: Path, clones: Path) -> dict[str, list[list[str]]]:
 def row(repository: str, commit: str, name: str, machine: str, folder: Path) -> list[str]:
     """Return the row of a file."""
     began, size = time.perf_counter(), (folder / name).stat().st_size
-    code, text = asked(["show", name] if machine else ["petri", "prove", name], folder)
+    commands = {"": ["petri", "prove", name],
+                "walltime": ["walltime", "--history", name, "-p", "1"]}  # fmt: skip
+    code, text = asked(commands.get(machine, ["show", name]), folder)
     lines = [line for line in text.splitlines() if line and "note:" not in line]
     facts = lines[0].removeprefix("parcast: ") if lines else "nothing"
-    stated = re.search(r"^format +(.+?)(?: {2,}.*)?$", text, re.MULTILINE)
-    label = "PNML" if not machine else stated[1] if stated else ""
+    named = re.search(r"^format +(.+?)(?: {2,}.*)?$", text, re.MULTILINE)
+    label = named[1] if named else {"": "PNML", "walltime": "sacct (Slurm)"}.get(machine, "")
     answer = ""
     if code:
         facts = f"refused: {facts}"
+    elif machine == "walltime":
+        answer = " ".join(lines[1:])
     elif machine:
+        said = " ".join(text.split())
+        agree = [fact if fact in said else f"**not {fact}**" for fact in stated(folder / name)]
+        facts = "; ".join((facts, *agree))
         text = asked(["compare", name, machine, "-s", "emulator"], folder)[1]
         solved = re.search(r"^ *(\d+) +\d+ +(\S+) +([\d.,]+ \w+)", text, re.MULTILINE)
         answer = f"{solved[3]} at p = {solved[1]} by {solved[2]}" if solved else text.strip()
         answer = f"{machine}: {answer}"
     cells = (facts, answer)
-    facts, answer = (" ".join(cell.split()).replace("|", "\\|")[:240] for cell in cells)
+    facts, answer = (" ".join(cell.split()).replace("|", "\\|")[:360] for cell in cells)
     outcome = facts if facts.startswith("refused") else "read"
     if not machine and not code and counted(folder / name) not in facts:
         facts += f" (its XML has {counted(folder / name)})"
@@ -106,25 +186,36 @@ def row(repository: str, commit: str, name: str, machine: str, folder: Path) -> 
             answer, f"{time.perf_counter() - began:.1f}"]  # fmt: skip
 
 
+def write_page(path: Path, by_repository: dict[str, list[list[str]]]) -> None:
+    """Write the rows of all repositories, in the order in which these stand above."""
+    names = [repository.replace("+", "/") for repository, *_ in WANTED]
+    rows = [line for name in names for line in by_repository.get(name, [])]
+    taken = sum(line[5] == "read" for line in rows)
+    owners = len({line[0] for line in rows})
+    head = ["repository", "path", "commit", "bytes", "format", "outcome", "what it is",
+            "how long it takes", "s"]  # fmt: skip
+    lines = [f"{len(rows)} files of {owners} repositories, {taken} read.", ""]
+    lines += ["| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *rows)]
+    path.write_text("\n".join(lines) + "\n")
+
+
 def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("clones", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=Path("strangers.md"))
     options = parser.parse_args()
-    head = ["repository", "path", "commit", "bytes", "format", "outcome", "what it is",
-            "how long it takes", "s"]  # fmt: skip
-    kept, rows = kept_rows(options.output, options.clones), list[list[str]]()
+    by_repository = kept_rows(options.output, options.clones)
     for repository, wanted, machine in WANTED:
-        rows += kept.get(repository.replace("+", "/"), [])
+        rows = list[list[str]]()
         for name, _, commit, folder in wanted_files(options.clones, repository, wanted):
+            if re.search(r"(^|/)profile\.[1-9]\d*\.0\.0$", name):
+                continue  # of another rank of the same run
             rows.append(row(repository, commit, name, machine, folder))
             print(rows[-1][1], *rows[-1][4:8], flush=True)
-    taken = sum(line[5] == "read" for line in rows)
-    owners = len({line[0] for line in rows})
-    lines = [f"{len(rows)} files of {owners} repositories, {taken} read.", ""]
-    lines += ["| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *rows)]
-    options.output.write_text("\n".join(lines) + "\n")
+        if rows:
+            by_repository[repository.replace("+", "/")] = rows
+            write_page(options.output, by_repository)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
+from importlib.util import module_from_spec, spec_from_file_location
 from io import BytesIO
 from pathlib import Path
 from shutil import copytree, rmtree
@@ -245,6 +246,65 @@ def profile(path: Path) -> None:
     read(path)
 
 
+@cache
+def profile_writers() -> Any:
+    """Return the module by which tests of profiles write them."""
+    place = ROOT / "plugins" / "profiles" / "tests" / "written.py"
+    spec = spec_from_file_location("written_profiles", place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def profiles(tool: str, file: str = "") -> Callable[[], list[bytes]]:
+    """Return profiles of a tool as it writes them, or a file of their folder."""
+
+    def seeds() -> list[bytes]:
+        written, contents = profile_writers(), []
+        for ranks in (1, 2):
+            with TemporaryDirectory() as folder:
+                times = written.random_times(ranks, ranks)
+                path = getattr(written, tool)(Path(folder), times, ranks)
+                folder_of = path if path.is_dir() else path.parent
+                contents.append((folder_of / file if file else path).read_bytes())
+        return contents
+
+    return seeds
+
+
+def exports() -> list[bytes]:
+    """Return an export of Nsight Systems."""
+    with TemporaryDirectory() as folder:
+        path = profile_writers().nsight(
+            Path(folder),
+            kernels=[("gemm", 1000, 5000), ("ncclAllReduce", 3000, 9000, 78)],
+            copies=[(20000, 21000)],
+            collectives=[("MPI_Allreduce", 10000, 12000)],
+            graphs=[(13000, 14000)],
+        )
+        return [path.read_bytes()]
+
+
+def renamed(name: str, *beside: tuple[str, str]) -> Callable[[Path], None]:
+    """Return what reads a profile under a name by which its tool's files are known."""
+
+    def read(path: Path) -> None:
+        for other, text in beside:
+            (path.parent / other).write_text(text)
+        place = path.rename(path.parent / name)
+        profile(path.parent / beside[0][0] if beside else place)
+
+    return read
+
+
+def accounting(path: Path) -> None:
+    from parcast_scaling.reading import read_times
+
+    read_times(str(path))
+
+
 def results(path: Path) -> None:
     from parcast_report.reading import read_results
 
@@ -350,6 +410,23 @@ POSIX\t0\t1\tPOSIX_BYTES_READ\t70\t/f\t/\text4
  X_POSIX       0 read 0            4096              20 0.0000 0.5000
 """
 
+STS = "PROJECTIONS_ID\nPROCESSORS 1\n" + "".join(f'ENTRY CHARE {n} "m" 0 0\n' for n in range(9))
+JOBS = """JobID|JobName|State|NNodes|NTasks|Elapsed|Timelimit
+1|run|COMPLETED|2||01:02:03|1-00:00:00
+1.batch|batch|COMPLETED|1|1|01:02:03|
+1.0|a.out|COMPLETED|2|64|01:02:00|
+2|run|TIMEOUT|4||1-00:00:10|1-00:00:00
+3|run|CANCELLED by 7|4||00:00:00|1-00:00:00
+"""
+SERIES = """PARAMETER p
+POINTS 2 4 8
+REGION main
+METRIC time
+DATA 8.1 8.2
+DATA 4.2 4.1
+DATA 2.3 2.2
+"""
+
 TARGETS = {
     "machine": Target(".toml", shipped("machines", ".toml"), lambda path: registry().machine(path)),
     "workload": Target(".toml", shipped("workloads", ".toml"), workload),
@@ -405,6 +482,20 @@ TARGETS = {
         ".json", cases("spmd/tests/data/spmd.json", "queueing_network_cases", "*"), network
     ),
     "hatchet": Target(".json", texts(LITERAL, THICKET), profile),
+    "caliper": Target(".cali", profiles("caliper"), profile),
+    "caliper-json": Target(".json", profiles("caliper_json"), profile),
+    "tau": Target(".txt", profiles("tau", "profile.0.0.0"), renamed("profile.0.0.0")),
+    "hpctoolkit": Target(".xml", profiles("hpctoolkit", "experiment.xml"), profile),
+    "cube": Target(".cubex", profiles("cube"), profile),
+    "nsight": Target(".sqlite", exports, profile),
+    "pipit": Target(".csv", profiles("pipit_csv"), profile),
+    "projections": Target(
+        ".log",
+        profiles("projections", "run.prj.0.log"),
+        renamed("run.prj.0.log", ("run.prj.sts", STS)),
+    ),
+    "accounting": Target(".csv", texts(JOBS, JOBS.replace("|", ",")), accounting),
+    "extra-p-text": Target(".txt", texts(SERIES), read_measured),
     "jsim": Target(".jsimg", queuing("mixed.jsimg", "forks.jsimg"), solved_network),
     "jmva": Target(".jmva", queuing("line-one.jmva", "line-two.jmva"), solved_network),
     "measured": Target(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import re
+import sqlite3
 import struct
 import tarfile
 import zlib
@@ -14,6 +15,7 @@ import pytest
 
 from parcast import ParcastError, Registry
 from parcast.errors import FileError
+from parcast.testing import cases
 from parcast_profiles.workload import read
 
 from .written import WRITERS, by_name, caliper, cube, nsight, projections, random_times, tau
@@ -112,7 +114,18 @@ def test_logs_of_projections_have_methods_and_idle_time(tmp_path):
         read(tmp_path / "run.prj.sts")
 
 
-def test_kernels_of_several_streams_are_said_to_overlap(tmp_path):
+def test_a_line_that_would_fill_memory_is_refused(tmp_path):
+    log = projections(tmp_path, {("main",): [1.0]}, 1)
+    (tmp_path / "run.prj.0.log").write_text("PROJECTIONS-RECORD 9\n" + "6 " * (1 << 19))
+    with pytest.raises(FileError, match=r"log:2: no line of a profile has a megabyte"):
+        read(log)
+    table = tmp_path / "events.csv"
+    table.write_text("Timestamp (s), Event Type, Name, Process\n1, Enter, " + "a" * (1 << 20))
+    with pytest.raises(FileError, match=r"csv:2: no line of a profile has a megabyte"):
+        read(table)
+
+
+def test_kernels_of_several_streams_take_no_longer_than_the_run(tmp_path):
     file = nsight(
         tmp_path,
         kernels=[("gemm", 1000, 5000), ("gemm", 3000, 9000), ("relu", 9000, 9500)],
@@ -123,12 +136,55 @@ def test_kernels_of_several_streams_are_said_to_overlap(tmp_path):
     profile = workload.content.profile
     found = {region.name: round(region.seconds * 1e9) for region in profile.regions}
     # 1000 .. 21000 without 1000 .. 9500, 10000 .. 12000 and 20000 .. 21000
-    assert found == {"gemm": 10000, "host alone": 8500, "MPI_Allreduce": 2000,
+    assert found == {"gemm": 8000, "host alone": 8500, "MPI_Allreduce": 2000,
                      "copies of memory": 1000, "relu": 500}  # fmt: skip
+    assert workload.data["kernel"] == "3, 1.05e-05 s"
+    assert round(profile.seconds * 1e9) == 20000  # as long as the run
     assert profile.processes == 1
-    assert any("2e-06 s are of several streams" in note for note in profile.notes)
+    assert any("2e-06 s of kernels, copies and calls run beside" in note for note in profile.notes)
     assert workload.data["span"] == "2e-05 s"
     assert profile.communication == pytest.approx(2e-6)
+
+
+def test_an_export_without_kernels_says_what_it_has(tmp_path):
+    file = nsight(tmp_path, kernels=[], copies=[], collectives=[])
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE OSRT_API (start INTEGER, end INTEGER)")
+        connection.execute("INSERT INTO OSRT_API VALUES (1, 5)")
+    connection.close()
+    with pytest.raises(FileError, match="calls of MPI are in it, only 1 calls of the system; trac"):
+        read(file)
+
+
+def test_graphs_of_kernels_take_time_and_those_of_nccl_communicate(tmp_path):
+    file = nsight(tmp_path, kernels=[("ncclDevKernel_AllReduce", 5000, 7000)], copies=[],
+                  collectives=[], graphs=[(1000, 4000), (7000, 9000)])  # fmt: skip
+    profile = read(file).content.profile
+    found = {region.name: round(region.seconds * 1e9) for region in profile.regions}
+    assert found == {"graphs of kernels": 5000, "ncclDevKernel_AllReduce": 2000, "host alone": 1000}
+    assert profile.communication == pytest.approx(2e-6)
+
+
+def test_processes_that_run_at_once_each_take_as_long_as_the_run(tmp_path):
+    file = nsight(tmp_path, kernels=[("gemm", 0, 6000), ("gemm", 2000, 8000, 78)], copies=[],
+                  collectives=[])  # fmt: skip
+    profile = read(file).content.profile
+    found = {region.name: round(region.seconds * 1e9) for region in profile.regions}
+    assert found == {"gemm": 12000, "host alone": 4000}
+    assert (profile.processes, round(profile.seconds * 1e9)) == (2, 16000)
+
+
+def test_busy_time_is_the_union_of_intervals_by_chance(tmp_path):
+    for seed in range(cases(30)):
+        rng = random.Random(seed)
+        spans = [(rng.randrange(300), rng.randrange(1, 60), rng.choice([77, 78]))
+                 for _ in range(rng.randint(1, 30))]  # fmt: skip
+        kernels = [(f"k{at % 3}", at, at + long, owner) for at, long, owner in spans]
+        profile = read(nsight(tmp_path, kernels, [], [])).content.profile
+        busy = sum(len({instant for at, long, owner in spans if owner == process
+                        for instant in range(at, at + long)}) for process in (77, 78))  # fmt: skip
+        own = sum(region.seconds for region in profile.regions if region.name != "host alone")
+        assert round(own * 1e9) == busy
 
 
 @pytest.mark.parametrize(

@@ -249,8 +249,11 @@ def projections(folder: Path, times, ranks):
     return _written(folder / "run.prj.sts", head)
 
 
-def nsight(folder: Path, kernels, copies, collectives):
-    """Write an export of Nsight Systems: spans in nanoseconds, with names of kernels and calls."""
+def nsight(folder: Path, kernels, copies, collectives, graphs=(), process=77):
+    """Write an export of Nsight Systems: spans in nanoseconds, with names of kernels and calls.
+
+    A kernel may name its process, last.
+    """
     path = folder / "report.sqlite"
     path.unlink(missing_ok=True)
     names = sorted({name for name, *_ in [*kernels, *collectives]})
@@ -264,14 +267,19 @@ def nsight(folder: Path, kernels, copies, collectives):
         run("CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, bytes INTEGER)")
         run("CREATE TABLE MPI_COLLECTIVES_EVENTS (start INTEGER, end INTEGER, globalTid INTEGER, "
             "textId INTEGER)")  # fmt: skip
-        for name, start, end in kernels:
+        run("CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, "
+            "globalPid INTEGER)")  # fmt: skip
+        for name, start, end, *owner in kernels:
             run("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, ?)",
-                (start, end, 77 << 24, names.index(name)))  # fmt: skip
+                (start, end, (owner or [process])[0] << 24, names.index(name)))  # fmt: skip
+        for start, end in graphs:
+            run("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (?, ?, ?)",
+                (start, end, process << 24))  # fmt: skip
         for start, end in copies:
             run("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, 8)", (start, end))
         for name, start, end in collectives:
             run("INSERT INTO MPI_COLLECTIVES_EVENTS VALUES (?, ?, ?, ?)",
-                (start, end, (77 << 24) + 5, names.index(name)))  # fmt: skip
+                (start, end, (process << 24) + 5, names.index(name)))  # fmt: skip
     connection.close()
     return path
 

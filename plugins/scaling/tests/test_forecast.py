@@ -12,6 +12,7 @@ from parcast_scaling import discrepancy, predict
 from parcast_scaling.curves import curves
 from parcast_scaling.discrepancy import Observed
 from parcast_scaling.evidence import infer
+from parcast_scaling.faster import faster_than_p
 from parcast_scaling.forecast import forecast, knee, knee_positions
 from parcast_scaling.mechanisms import CONTENTION, MECHANISMS, WORK, binding
 from parcast_scaling.prior import Prior
@@ -274,3 +275,25 @@ def test_repeats_on_a_shared_network_may_differ_a_hundredfold():
     wild = [Run(p, t) for p in (32, 64, 128) for t in (1e-3, 1.2e-3, 0.15)]
     band = forecast(wild, [256]).bands[0]
     assert band.high90 > 10 * band.low90
+
+
+@pytest.mark.parametrize(
+    ("times", "told"),
+    [
+        ([(1, 400), (2, 190), (4, 74)], True),  # as TeaLeaf
+        ([(1, 400), (2, 200), (4, 100)], False),
+        ([(1, 400), (2, 201), (4, 99)], False),  # within what layouts move
+        ([(1, 400), (2, 220), (2, 180), (4, 90), (4, 97)], False),  # within the noise
+    ],
+)
+def test_a_code_that_becomes_faster_than_p_is_told(times, told):
+    runs = as_runs(times)
+    sentences = faster_than_p(runs, observe(runs).noise)
+    assert bool(sentences) == told
+    if told:
+        assert "from p=2 to 4 the rate grew 2.57-fold, more than p" in sentences[0]
+
+
+def test_work_that_grows_as_p_is_no_gain():
+    assert faster_than_p([Run(4, 10, 4), Run(8, 10, 8), Run(16, 10, 16)], 0.01) == ()
+    assert faster_than_p([Run(4, 10, 4), Run(8, 10, 8), Run(16, 9, 16)], 0.01) != ()

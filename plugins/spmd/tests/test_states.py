@@ -327,6 +327,12 @@ def test_too_many_states_are_simulated(tmp_path, monkeypatch):
     assert simulated.throughput == pytest.approx(exact.throughput, rel=0.05)
     with pytest.raises(ParcastError, match="takes more than 10 steps"):
         network_files.solve_file(path, "states")
+    monkeypatch.setattr(walk, "_LAST_LENGTH", 500)
+    monkeypatch.setattr(walk, "_TOO_WIDE", 0.02)
+    with pytest.raises(ParcastError, match="--method simulated goes on for up to 8 times as long"):
+        network_files.solve_file(path)
+    longer = network_files.solve_file(path, "simulated").solution
+    assert longer.throughput == pytest.approx(exact.throughput, rel=0.02)
 
 
 def test_a_simulation_that_does_not_settle_says_so():

@@ -194,16 +194,78 @@ def test_actions_of_one_rank_are_read_with_those_beside_them(tmp_path):
     assert read_trace(tmp_path / "run1.tit").size == 2
 
 
-@pytest.mark.parametrize("suffix", [".pnml", ".jsimg", ".jmva"])
-def test_files_of_commands_name_them(tmp_path, capsys, suffix):
-    path = tmp_path / f"net{suffix}"
-    path.write_text("<pnml/>")
-    command = "petri solve" if suffix == ".pnml" else "spmd network"
+@pytest.mark.parametrize(
+    ("name", "text", "command"),
+    [
+        ("net.pnml", "<pnml/>", "petri solve"),
+        ("net.jsimg", "<pnml/>", "spmd network"),
+        ("net.jmva", "<pnml/>", "spmd network"),
+        ("times.csv", "p,time\n1,3 s\n", "scaling"),
+        ("jobs.csv", "JobID|State|Elapsed\n1|COMPLETED|00:01:00\n", "scaling"),
+        ("jobs.sacct", "State,JobIDRaw\nCOMPLETED,1\n", "scaling"),
+        ("jobs.txt", "JobID  State  Elapsed\n-----  -----  -----\n", "scaling"),
+        ("runs.txt", "# by hand\nPARAMETER p\nPOINTS 2 4\n", "scaling"),
+        ("runs.jsonl", '{"params": {"p": 4}, "value": 1}\n', "scaling"),
+        ("runs.json", '{"parameters": ["p"], "measurements": {}}', "scaling"),
+    ],
+)
+def test_files_of_commands_name_them(tmp_path, capsys, name, text, command):
+    path = tmp_path / name
+    path.write_text(text)
     for arguments in (["show", str(path)], ["compare", str(path), "ibm-sp2"]):
         assert main(arguments) == 2
         assert f"give it to 'parcast {command} {path}'" in capsys.readouterr().err.replace(
             "\n", " "
         )
+
+
+@pytest.mark.parametrize(
+    "suffix",
+    [
+        "et",
+        "prv",
+        "goal",
+        "tit",
+        "txt",
+        "otf2",
+        "trace",
+        "cali",
+        "cubex",
+        "sqlite",
+        "sts",
+        "csv",
+        "json",
+        "darshan",
+    ],
+)
+def test_an_empty_file_is_called_empty(tmp_path, capsys, suffix):
+    path = tmp_path / f"run-0.{suffix}"
+    path.write_bytes(b"")
+    assert main(["show", str(path)]) == 2
+    assert f"{path} is empty" in capsys.readouterr().err.replace("\n", " ")
+
+
+@pytest.mark.parametrize("name", ["run.sqlite", "run-0.json", "run.txt", "run.prv", "net.jsimg"])
+def test_a_pointer_of_git_lfs_is_no_file(tmp_path, capsys, name):
+    path = tmp_path / name
+    path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    assert main(["show", str(path)]) == 2
+    assert "get the file by 'git lfs pull'" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_lists_nested_deeply_are_called_so(tmp_path, capsys):
+    path = tmp_path / "run-0.json"
+    path.write_text('{"traceEvents":' + "[" * 100_000)
+    assert main(["show", str(path)]) == 2
+    assert "nested too deeply" in capsys.readouterr().err
+
+
+def test_a_folder_is_shown_by_its_name_alone(tmp_path, monkeypatch, capsys):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "trace.tit").write_text(TIT)
+    monkeypatch.chdir(tmp_path)
+    assert main(["show", "run"]) == 0
+    assert "time-independent (SimGrid)" in capsys.readouterr().out
 
 
 def test_messages_of_older_replays_have_no_tag(tmp_path):

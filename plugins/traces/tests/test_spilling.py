@@ -16,8 +16,10 @@ from parcast_traces.trace import (
     by_rank,
     checks,
     columns,
+    names,
     packed_table,
     recording,
+    roomy,
     spilling,
     tallies,
 )
@@ -35,6 +37,9 @@ def small(monkeypatch):
         monkeypatch.setattr(checks, "PART", 5)
         monkeypatch.setattr(tallies, "_MOST_MESSAGES", 3)
         monkeypatch.setattr(spilling, "_MOST_OF_A_BLOCK", 3)
+        monkeypatch.setattr(roomy, "MOST_HELD", 24)
+        monkeypatch.setattr(tallies, "PART", 3)
+        monkeypatch.setattr(roomy, "PART", 3)
 
     return limit
 
@@ -54,7 +59,8 @@ def random_run(seed, *, mistakes=False, groups=True):
         rank.local("init", 0, 0)
     for lap in range(rng.randint(1, 40)):
         wrong = mistakes and rng.random() < 0.05
-        source, target, tag = rng.randrange(size), rng.randrange(size), rng.randrange(2)
+        source, target = rng.randrange(size), rng.randrange(size)
+        tag = rng.choice([rng.randrange(2), lap, 200 - 3 * lap])
         room, sent = rng.randint(50, 60), rng.randint(1, 70 if wrong else 50)
         run.ranks[target].receive("irecv", *next_time(target), source, tag, room=room, request=lap)
         if not wrong or rng.random() < 0.5:
@@ -84,6 +90,8 @@ def outcome(seed, *, mistakes):
 def assert_same(trace, other):
     for name in ("offsets", "whole", "times", "slots"):
         assert np.array_equal(getattr(trace.events, name), getattr(other.events, name))
+    for name in ("source", "target", "tag", "communicator"):
+        assert np.array_equal(getattr(trace.channels, name), getattr(other.channels, name))
     assert described(trace) == described(other)
     assert trace.notes == other.notes
     assert np.array_equal(trace.begins, other.begins)
@@ -128,6 +136,37 @@ def test_order_decides_a_tally():
             assert together.sums[1] == tally.sums[1]
             tallied.append(int(tally.sums[1]))
         assert tallied[0] != tallied[1]
+
+
+def test_a_tally_grows_in_files_as_in_memory(small):
+    rng = np.random.default_rng(1)
+    additions = [(rng.integers(0, 5 * lap, 4), rng.random(4)) for lap in range(1, 30)]
+
+    def tallied():
+        tally = tallies.Tally(0)
+        for sequences, values in additions:
+            tally.add(sequences, values)
+            tally.release()
+        return tally.counts[:150].tolist(), tally.sums[:150].tolist()
+
+    held = tallied()
+    small()
+    assert tallied() == held
+
+
+def test_channels_have_one_number_each_whatever_their_tags():
+    for seed in range(cases(100)):
+        rng = random.Random(seed)
+        numbers, first, step = {}, rng.randrange(-5, 5), rng.choice([0, 1, 1, 2])
+        run = names.Names(2, "run", checked=True)
+        for lap in range(60):
+            tag = first + lap * step if rng.random() < 0.9 else rng.randrange(-9, 70)
+            ends = (0, 1, tag, 0) if rng.random() < 0.8 else (1, 0, tag, 0)
+            assert run.channel(*ends) == numbers.setdefault(ends, len(numbers))
+        channels = run.channels()
+        columns = (channels.source, channels.target, channels.tag, channels.communicator)
+        listed = zip(*map(np.ndarray.tolist, columns), strict=True)
+        assert list(listed) == list(numbers)
 
 
 @pytest.mark.parametrize("suffix", [".tit", ".goal", ".json"])

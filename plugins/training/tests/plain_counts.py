@@ -31,6 +31,8 @@ class Counts:
             setattr(d, name, data.get(name, 0))
         for name in ("q_rank", "rope_dim", "shared_ffn", "mtp"):
             setattr(d, name, data.get(name, 0))
+        d.copies = 2 if d.schedule == "dualpipe" else 1
+        d.chunks = d.interleave * d.copies
 
     def attention_parts(self) -> tuple[float, float]:
         """Weights of a layer's attention: those that are split, and those that are repeated."""
@@ -62,8 +64,17 @@ class Counts:
         sizes[-1] += d.mtp
         numbers = iter(range(d.layers + d.mtp))
         pieces = [[next(numbers) for _ in range(size)] for size in sizes]
-        chunks = range(d.interleave) if chunk is None else [chunk]
+        chunks = range(d.chunks) if chunk is None else [chunk]
+        if d.copies == 2:  # that of its pipeline from the nearer end, and that of the other
+            ends = sorted((stage, d.pp - 1 - stage))
+            return [n for c in chunks for n in pieces[ends[c]]]
         return [n for c in chunks for n in pieces[c * d.pp + stage]]
+
+    def has(self, stage: int, piece: int) -> bool:
+        """Whether a stage has the first piece (0) or the last one (-1)."""
+        d: Any = self
+        end = piece % d.pp
+        return stage == end or (d.copies == 2 and stage == d.pp - 1 - end)
 
     def matrix(self, width: int) -> int:
         """Weights of a feed-forward part."""
@@ -105,17 +116,16 @@ class Counts:
     def states(self, stage: int) -> tuple[float, float, float]:
         """Bytes of weights, gradients and optimizer on a rank of a stage."""
         d: Any = self
-        last = stage == d.pp - 1
-        ends = (stage == 0) + last
-        tables = min(ends, 1) if d.tied else ends
-        if d.mtp and last and d.pp > 1 and not d.tied:
+        first, last = self.has(stage, 0), self.has(stage, -1)
+        tables = 1 if d.tied and (first or last) else first + last
+        if d.mtp and last and not first and not d.tied:
             tables += 1  # the embedding of the next token
         dense = tables * d.table / d.tp + last * d.mtp * 2 * d.hidden**2 / d.tp
         experts = 0.0
         for layer in self.layers_of(stage):
             shares = self.layer_shares(layer)
             dense, experts = dense + shares[0], experts + shares[1]
-        ranks = self.dp * d.cp
+        ranks = self.dp * d.cp * d.copies
 
         def held(width: int, sharded: bool) -> float:
             return width * (dense / ranks + experts * d.ep / ranks if sharded else dense + experts)
@@ -152,23 +162,22 @@ class Counts:
     def activations(self, stage: int, passes: Iterable[Any]) -> float:
         """Most bytes at once, as the passes of a stage come one after another."""
         d: Any = self
-        pieces = [[*map(self.layer_keeps, self.layers_of(stage, c))] for c in range(d.interleave)]
-        late = d.schedule == "zero-bubble"
+        pieces = [[*map(self.layer_keeps, self.layers_of(stage, c))] for c in range(d.chunks)]
         held: dict[tuple[int, int], float] = {}
         most = 0.0
-        for step in passes:
+        for step in (part for run in passes for part in run.parts):
             key = (step.chunk, step.microbatch)
             if step.kind == "F":
                 held[key] = sum(kept for _, kept, _ in pieces[step.chunk])
-            elif step.kind == "B" and late:
+            elif step.kind == "I":
                 held[key] = sum(
                     inputs for *_, inputs in pieces[step.chunk]
                 )  # until the gradients of weights
-            if (step.kind == "B" and not late) or step.kind == "W":
+            else:
                 del held[key]
             most = max(most, sum(held.values()))
         most += max(whole - kept for piece in pieces for whole, kept, _ in piece)
-        logits = 4 * (1 + d.mtp) * d.vocabulary / d.tp if stage == d.pp - 1 else 0
+        logits = 4 * (1 + d.mtp) * d.vocabulary / d.tp if self.has(stage, -1) else 0
         return float(d.tokens * (most + logits))
 
     def sent(self) -> dict[str, float]:
@@ -177,7 +186,7 @@ class Counts:
         Of gradients and parameters those of its layers and tables with each microbatch.
         """
         d: Any = self
-        m, again = self.microbatches, d.recompute == "full"
+        m, again = self.microbatches // d.copies, d.recompute == "full"
         row = 2 * d.tokens
         into = (d.q_rank or d.hidden) + d.latent + d.rope_dim if d.latent else d.hidden
         keys = 2 * d.micro_batch * d.sequence * d.kv_heads * (d.qk_dim + d.out_dim) / d.tp

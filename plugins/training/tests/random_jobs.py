@@ -10,6 +10,9 @@ from parcast.files import workload_from_data
 from parcast_training.steps.asking import step_at
 from parcast_training.steps.files import KIND
 
+#: Schedules that put gradients of weights off.
+PUTS_OFF = {"zero-bubble", "dualpipe"}
+
 
 def random_machine(draw: random.Random) -> dict[str, Any]:
     """Return the data of a machine with nodes of a few accelerators."""
@@ -48,14 +51,19 @@ def random_machine(draw: random.Random) -> dict[str, Any]:
 
 def random_job(draw: random.Random) -> tuple[dict[str, Any], int]:
     """Return the data of a job, and its processes; not each can be."""
-    pp, tp, cp = draw.choice([1, 2, 3, 4]), draw.choice([1, 1, 2, 4]), draw.choice([1, 1, 1, 2])
+    pp, tp, cp = draw.choice([1, 2, 3, 4, 6]), draw.choice([1, 1, 2, 4]), draw.choice([1, 1, 1, 2])
     dp = draw.choice([1, 2, 4])
     interleave = draw.choice([1, 1, 2, 3]) if pp > 1 else 1
     experts = draw.choice([1, 1, 4])
     schedule = "interleaved" if interleave > 1 else draw.choice(["1f1b", "1f1b", "zero-bubble"])
+    if pp % 2 == 0 and interleave == 1:
+        schedule = draw.choice([schedule, "dualpipe"])
     micro, m = draw.choice([1, 2]), draw.choice([1, 2, 3, 5, 8])
     if interleave > 1:
         m = pp * draw.choice([1, 2, 3])
+    if schedule == "dualpipe":
+        m = 2 * pp + draw.choice([0, 2, 8])
+    zero = draw.choice([0, 1] if schedule in PUTS_OFF else [0, 1, 2, 3])
     data = {
         "name": "random",
         "kind": "training",
@@ -82,12 +90,13 @@ def random_job(draw: random.Random) -> tuple[dict[str, Any], int]:
         "cp": cp,
         "ep": draw.choice([k for k in (1, 2, 4) if dp % k == 0 and experts % k == 0]),
         "dp": dp,
-        "zero": draw.choice([0, 1]) if schedule == "zero-bubble" else draw.choice([0, 1, 2, 3]),
+        "zero": zero,
         "offload": draw.choice([0, 0, 1]),
         "recompute": draw.choice(["none", "selective", "full"]),
         "overlap_gradients": draw.choice([True, False]),
         "overlap_parameters": draw.choice([True, False]),
         "overlap_tensor": draw.choice([True, False]),
+        "overlap_experts": zero < 2 and (interleave > 1 or pp == 1) and draw.random() < 0.4,
         "checkpoint_every": draw.choice([0, 0, 1, 100]),
         "lora": draw.choice([0, 0, 8]),
         "lora_on": draw.choice(["attention", "all"]) if experts == 1 else "attention",

@@ -17,7 +17,7 @@ from parcast_training.steps.files import KIND
 from parcast_training.steps.megatron import arguments
 from parcast_training.steps.nearest import layout_or_nearest
 
-from .random_jobs import random_job
+from .random_jobs import PUTS_OFF, random_job
 
 TITAN = """
 [model]
@@ -269,7 +269,7 @@ def test_gradients_of_fp16_are_added_up_in_16_bits_unless_a_script_says_otherwis
 def test_a_job_comes_back_from_its_arguments_of_megatron(tmp_path, seed):
     draw = random.Random(seed)
     data, _ = random_job(draw)
-    changes = {"schedule": "1f1b"} if data["schedule"] == "zero-bubble" else {}
+    changes = {"schedule": "1f1b"} if data["schedule"] in PUTS_OFF else {}
     data = {**data, **changes, "lora": 0, "gradients": draw.choice(["fp32", "16-bit"])}
     job = workload_from_data(data, "job", {"training": KIND}).content
     script = tmp_path / "job.sh"
@@ -382,3 +382,55 @@ def test_a_model_of_gpt_2_has_keys_of_its_own(tmp_path):
 def test_models_that_are_no_decoder_of_like_layers_are_refused(tmp_path, changes, sentence):
     with pytest.raises(FileError, match=sentence):
         read(tmp_path, "config.json", json.dumps({**MODEL, **changes}))
+
+
+MEGATRON = (
+    "--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 512 "
+    "--global-batch-size 8 --bf16 "
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments_of", "expected"),
+    [
+        ("--swiglu", {"ffn": 2688}),  # two thirds of 4 hidden, in multiples of 64
+        ("--swiglu --ffn-hidden-size 4096", {"ffn": 4096}),
+        ("--num-query-groups 4", {"kv_heads": None}),
+        ("--num-query-groups 4 --group-query-attention", {"kv_heads": 4}),
+        ("--group-query-attention", {"kv_heads": 1}),
+        ("--num-key-value-heads 2", {"kv_heads": 2}),
+        ("--pad-vocab-size-to 250880", {"vocabulary": 250880, "assumed": ()}),
+        ("--checkpoint-activations", {"recompute": "full"}),
+        ("--activations-checkpoint-method uniform", {"recompute": "full"}),
+        ("--num-experts 8", {"active": 2}),
+        ("--num-experts 8 --moe-router-topk 1", {"active": 1}),
+        ("--num-experts 8 --topk 1 --expert-interval 1 --moe-expert-parallel-size 4",
+         {"active": 1, "ep": 4, "experts": 8}),
+        ("--num-experts 1 --moe-expert-parallel-size ${RANKS}", {"experts": 1, "ep": 1}),
+        ('--num-experts 8 --moe-layer-freq "([0]+[1]*7)"', {"dense_layers": 1}),
+        ('--num-experts 8 --moe-layer-freq "([0]*3+[1]*5)"', {"dense_layers": 3}),
+        ("--overlap-moe-expert-parallel-comm", {"overlap_experts": True, "left_out": ()}),
+    ],
+)  # fmt: skip
+def test_what_megatron_takes_where_arguments_say_nothing(tmp_path, arguments_of, expected):
+    path = tmp_path / "job.slurm"
+    path.write_text(f"python pretrain_gpt.py {MEGATRON} {arguments_of}\n")
+    job = Registry().workload(path).content
+    assert {name: getattr(job, name) for name in expected} == expected
+
+
+def test_each_second_layer_has_experts_in_the_fork_for_deepspeed(tmp_path):
+    path = tmp_path / "job.sh"
+    path.write_text(f"python pretrain_gpt.py {MEGATRON} --num-experts 8 --moe-loss-coeff 0.01\n")
+    with pytest.raises(FileError, match="--expert-interval: each second layer has no experts"):
+        Registry().workload(path)
+
+
+def test_a_comment_ends_with_its_line_though_it_ends_with_a_backslash(tmp_path):
+    path = tmp_path / "job.sh"
+    path.write_text(
+        '#  --tensor-model-parallel-size 4 \\\nCMD="pretrain_gpt.py \\\n'
+        f'  --pipeline-model-parallel-size 4 \\\n  {MEGATRON}"\n'
+    )
+    job = Registry().workload(path).content
+    assert (job.tp, job.pp) == (1, 4)

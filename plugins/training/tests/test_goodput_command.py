@@ -152,22 +152,36 @@ def test_a_plain_number_is_of_seconds(capsys):
 
 
 def test_a_job_that_never_ends_is_refused(capsys):
-    assert main(["goodput", "--mtbf", "1s", "--checkpoint", "1h", "--restart", "1h"]) == 1
+    assert main(["goodput", "--mtbf", "1s", "--checkpoint", "1h", "--restart", "1h"]) == 2
     assert "no interval is ever done" in capsys.readouterr().err
     line = ("--mtbf", "1h", "--checkpoint", "1min", "--restart", "1min", "--interval", "400d")
-    assert main(["goodput", *line]) == 1
+    assert main(["goodput", *line]) == 2
     assert "shorten the interval" in capsys.readouterr().err
 
 
 def test_a_machine_without_disks_writes_no_state(capsys):
     line = ("--on", "loggp-cluster", "-p", "8", "--state", "1TB", *JOB[:2], *JOB[4:])
-    assert main(["goodput", *line]) == 1
+    assert main(["goodput", *line]) == 2
     assert "loggp-cluster says nothing of how fast it writes a state" in capsys.readouterr().err
+
+
+def test_a_workload_that_no_solver_predicts_ends_with_2_and_the_reason(capsys):
+    line = ("gpt-22b", "a100-hdr", "-p", "8", "--set", "tp=7", *JOB[4:])
+    assert main(["goodput", *line, "--mtbf", "50h", "--checkpoint", "2min"]) == 2
+    assert "heads = 64 is not divisible by tp = 7; nearest: " in capsys.readouterr().err
+
+
+def test_a_training_job_without_steps_is_one_step_and_says_so(capsys):
+    line = ["goodput", "gpt-22b", "a100-hdr", "-p", "8", "--mtbf", "50h", "--checkpoint", "1s"]
+    assert main([*line, "--restart", "5min"]) == 0
+    assert "that is one step; --steps says how many there are" in capsys.readouterr().out
+    assert main([*line, "--restart", "5min", "--steps", "1000"]) == 0
+    assert "that is one step" not in capsys.readouterr().out
 
 
 def test_a_job_of_too_many_failures_to_draw_is_told_what_is_exact(capsys):
     asked = ["goodput", "--work", "30d", "--mtbf", "5min", "--checkpoint", "10min"]
-    assert main([*asked, "--restart", "0s", "--interval", "5min"]) != 0
+    assert main([*asked, "--restart", "0s", "--interval", "5min"]) == 2
     told = " ".join(capsys.readouterr().err.split())
     useful = 1 / (math.exp(3) - 1)
     assert f"in the long run {100 * useful:.2f} % of the time is useful" in told

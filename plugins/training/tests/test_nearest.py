@@ -50,6 +50,23 @@ def job(**changes: object) -> Job:
         ({"sp": 2}, 64, "nearest: sp = 1 or 0"),
         ({"zero": 4}, 64, "zero = 4; 0 to 3; nearest: zero = 3"),
         ({"schedule": "zero-bubble", "zero": 2}, 64, "zero = 1; or schedule = '1f1b'"),
+        (
+            {"schedule": "dualpipe", "global_batch": 14},
+            64,
+            "here 14; nearest: global_batch = 16; or",
+        ),
+        (
+            {"schedule": "dualpipe", "pp": 3},
+            24,
+            "an even pp, here 3; nearest: pp = 4 and tp = 6; or",
+        ),
+        (
+            {"overlap_experts": True},
+            64,
+            "no other pass beside each; it needs interleave of 2 or more",
+        ),
+        ({"overlap_experts": True, "pp": 1, "zero": 2}, 8, "nearest: zero = 1; or overlap_experts"),
+        ({"schedule": "dualpipe", "zero": 2}, 64, "which 'dualpipe' puts off; nearest: zero = 1"),
         ({"tp": 7, "pp": 10, "global_batch": 65}, 128, "nearest: pp = 16 and tp = 8; or "),
         ({"tp": 7, "zero": 5, "kv_heads": 12}, 64, "nearest: tp = 4 and zero = 3; or "),
     ],
@@ -90,7 +107,8 @@ def faulty(seed: int) -> tuple[Job, int, int]:
             cp=draw.choice([1, 1, 2, 5]), ep=draw.choice([1, 1, 2, 3]),
             interleave=draw.choice([1, 1, 2, 3]), sp=draw.choice([0, 1, 2]),
             zero=draw.choice([0, 1, 2, 5]), dp=draw.choice([None, None, 2]),
-            schedule=draw.choice(["1f1b", "interleaved", "zero-bubble"]),
+            schedule=draw.choice(["1f1b", "interleaved", "zero-bubble", "dualpipe"]),
+            overlap_experts=draw.choice([False, False, True]),
         ),
         draw.choice([1, 4, 6, 8, 16, 48, 64]),
         draw.choice([1, 4, 8]),
@@ -124,5 +142,6 @@ def far(tried: Job, p: int, changes) -> float:
         if name in {"sp", "zero", "offload"}:
             total += abs(value - before)
         else:
-            total += 1 if name == "schedule" else abs(math.log2(value / before))
+            words = {"schedule", "overlap_experts"}
+            total += 1 if name in words else abs(math.log2(value / before))
     return total + len(changes) / 2

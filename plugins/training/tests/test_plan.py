@@ -32,6 +32,7 @@ def small_case(seed: int):
         "name": "small", "kind": "training", "layers": draw.choice([2, 4, 6]),
         "hidden": 512, "heads": draw.choice([2, 4]), "sequence": draw.choice([128, 1024]),
         "attention": draw.choice(["flash", "unfused"]), "gated": draw.random() < 0.5,
+        "experts": (experts := draw.choice([1, 1, 4])), "active": min(2, experts),
         "vocabulary": draw.choice([1000, 50000]), "global_batch": draw.choice([4, 8, 16]),
         "overlap_parameters": draw.random() < 0.5,
     }  # fmt: skip
@@ -87,6 +88,24 @@ def test_where_no_layout_can_be_the_reason_is_that_of_what_is_fixed(
     assert f"accelerators can be: {sentence}" in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.parametrize("schedule", ["1f1b", "interleaved", "zero-bubble", "dualpipe"])
+def test_a_schedule_that_is_set_is_that_of_all_layouts(capsys, schedule):
+    asked = ["training", "plan", "gpt-22b", "a100-hdr", "--gpus", "8", "--set", "global_batch=8",
+             "--set", "layers=16"]  # fmt: skip
+    assert main([*asked, "--set", f"schedule={schedule}", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["layouts"]
+    assert rows
+    assert {row["schedule"] for row in rows} == {schedule}
+    assert all((row["interleave"] > 1) == (schedule == "interleaved") for row in rows)
+
+
+def test_where_nothing_fits_the_least_that_is_needed_is_said(capsys):
+    assert main(["training", "plan", "gpt-22b", "a100-hdr", "--gpus", "1"]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "on 1 accelerator fits: 9 can be, and the least of them needs 4" in told
+    assert "GB, where an accelerator has 80 GB; ask with more --gpus" in told
+
+
 def test_checkpoints_take_as_long_in_every_layout():
     job, query = small_case(3)
     accelerator, hops = accelerator_of(query), hops_of(query)
@@ -119,10 +138,11 @@ def test_arguments_of_megatron_are_read_back(tmp_path, zero, precision):
     assert read_arguments(path).content == attrs.evolve(job, cp=1)
 
 
-def test_a_schedule_that_megatron_has_not_is_refused():
+@pytest.mark.parametrize("schedule", ["zero-bubble", "dualpipe"])
+def test_a_schedule_that_megatron_has_not_is_refused(schedule):
     job = small_case(0)[0]
     with pytest.raises(UnsupportedError, match="plan with --set schedule=1f1b"):
-        arguments(attrs.evolve(job, schedule="zero-bubble", pp=2))
+        arguments(attrs.evolve(job, schedule=schedule, pp=2))
 
 
 def test_arguments_that_are_variables_are_refused(tmp_path):

@@ -21,6 +21,7 @@ from parcast_training.steps.checkpoint import (
     checkpoint_seconds,
     checkpoint_share,
 )
+from parcast_training.steps.dualpipe import pass_counts
 from parcast_training.steps.files import KIND
 from parcast_training.steps.formula import algebra
 from parcast_training.steps.job import Job
@@ -28,8 +29,8 @@ from parcast_training.steps.kernels import Kernel, layer_kernels, rounding, seco
 from parcast_training.steps.layout import Layout, layout_of
 from parcast_training.steps.megatron import arguments
 from parcast_training.steps.memory import layer_activations, memory_of
+from parcast_training.steps.playing import played
 from parcast_training.steps.program import lower
-from parcast_training.steps.schedule import played
 from parcast_training.steps.segments import Hop
 from parcast_training.steps.solver import Training, too_short
 
@@ -240,10 +241,10 @@ NOTHING = Hop(0.0, 0.0, 0.0)
 @pytest.mark.parametrize("pp", [1, 2, 5, 8])
 @pytest.mark.parametrize("m", [1, 3, 8, 24])
 def test_bubbles_of_schedules_are_those_of_their_papers(pp, m):
-    lengths = {"F": 1.0, "B": 2.0, "W": 0.0}
+    lengths = {"F": 1.0, "B": 2.0, "I": 1.0, "W": 1.0}
 
     def plain(_stage, step):
-        return lengths[step.kind]
+        return lengths[step.name]
 
     layout = Layout(1, 1, 1, pp, 1, m, 1)
     # arXiv 2104.04473, section 2.2: (p - 1)(F + B)
@@ -252,11 +253,45 @@ def test_bubbles_of_schedules_are_those_of_their_papers(pp, m):
     if pp > 1 and m % pp == 0:
         halved = Layout(1, 1, 1, pp, 2, m, 1)  # the bubble is that of one piece
         assert max(played(halved, plain, lambda *_: NOTHING)) == 2 * m * 3 + (pp - 1) * 3
-    lengths |= {"B": 1.0, "W": 1.0}
     # arXiv 2401.10241, section 3: (p - 1)(F + B - W)
     if m >= pp:
         ends = played(layout, plain, lambda *_: NOTHING, zero_bubble=True)
         assert max(ends) == 3 * m + (pp - 1)
+
+
+@pytest.mark.parametrize("pp", [2, 4, 8, 16])
+@pytest.mark.parametrize("more", [0, 1, 20])
+@pytest.mark.parametrize("pair", [3.0, 2.3])
+def test_dualpipe_has_the_bubble_and_the_memory_that_are_published(pp, more, pair):
+    """arXiv 2412.19437, table 2: (PP / 2 - 1)(F&B + B - 3W), 2 of the parameters, PP + 1."""
+    lengths = {"F": 1.0, "B": 2.0, "I": 1.0, "W": 1.0, "FB": pair}
+    layout = Layout(1, 1, 1, pp, 2, pp + more, 1, bidirectional=True)
+    middle = pp // 2 - 1
+    busy = sum(lengths[run.name] * times for run, times in pass_counts(pp, middle, pp + more))
+    ends = played(layout, lambda _stage, run: lengths[run.name], lambda *_: NOTHING)
+    assert max(ends) == pytest.approx(busy + middle * (pair + 2 - 3))
+    one_way = {"pp": pp, "layers": 2 * pp, "global_batch": 2 * (pp + more)}
+    described = read(**one_way, schedule="dualpipe", vocabulary=1)
+    plain = read(**one_way, vocabulary=1)
+    p = 8 * pp
+    both, single = (memory_of(job, layout_of(job, p)) for job in (described, plain))
+    assert both.weights == pytest.approx(2 * single.weights, rel=1e-5)
+    assert both.activations == pytest.approx(single.activations * (pp + 1) / pp, rel=1e-5)
+
+
+def test_a_pair_of_passes_has_the_exchanges_of_experts_beside_kernels(registry):
+    """Where these take long enough, all of the experts' time but that of passes by themselves."""
+    data = {**job(), "kind": "training", "layers": 16, "hidden": 4096, "heads": 32, "tp": 1,
+            "pp": 4, "ep": 8, "experts": 8, "active": 2, "global_batch": 8 * 64,
+            "attention": "flash", "dropout": False}  # fmt: skip
+    exposed = []
+    for schedule in ("1f1b", "dualpipe"):
+        workload = workload_from_data({**data, "schedule": schedule}, "job", {"training": KIND})
+        query = Query(workload=workload, machine=registry.machine("a100-hdr"), p=32)
+        step = step_at(query)
+        exposed.append(step.stages[1].exchanges["expert parallel"])
+    pairs = sum(times for run, times in step.runs(1) if run.beside)
+    assert exposed[1] == pytest.approx(exposed[0] * (64 - pairs) / 64, rel=0.01)
 
 
 def test_pieces_of_a_stage_reduce_their_gradients_beside_later_passes(registry):
@@ -324,6 +359,14 @@ def test_processes_and_accelerators_go_together_one_by_one(registry):
     with pytest.raises(UnsupportedError, match=r"nodes of 3 cores and \d accelerators; set nodes"):
         step_at(attrs.evolve(query, machine=machine))
     assert "leave out --mapping" in str(Training().supports(attrs.evolve(query, mapping="cyclic")))
+
+
+def test_one_accelerator_has_no_messages_and_a_machine_without_any_no_step(registry):
+    single = {**job(), "kind": "training", "layers": 2, "hidden": 512, "heads": 8, "tp": 1, "pp": 1}
+    row = registry.predict(single, "a100-hdr", "training.step", p=1)
+    assert not any(note.startswith("messages do not wait") for note in row.notes)
+    row = registry.predict({**single, "tp": 7}, "ibm-sp2", "training.step", p=1)
+    assert "states no [accelerator]" in row.message
 
 
 def test_what_does_not_fit_is_refused_with_what_fits(registry):

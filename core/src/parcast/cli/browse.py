@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -186,7 +187,7 @@ def _found(registry: Registry, name: str) -> Workload | Machine:
         return registry.machine(name)
     if name in registry.workloads:
         return registry.workload(name)
-    if re.search(r"[./\\]", name):
+    if re.search(r"[./\\]", name) or os.path.exists(name):  # noqa: PTH110  (never raises)
         return registry.read(name)
     candidates = {
         *registry.workloads, *registry.machines, *registry.solvers, *registry.families,

@@ -28,6 +28,9 @@ WorkloadLike = str | Path | Mapping[str, Any] | FunctionType | Workload
 _BEGINNING = 1 << 16
 
 #: Suffixes of tables, which a reader of files of any suffix does not get.
+#: What stands in a clone for a file that Git LFS keeps.
+_POINTER = b"version https://git-lfs"
+
 _TABLES = (".toml", ".json")
 
 
@@ -103,6 +106,7 @@ def _meant(path: Path, names: Iterable[str]) -> str:
 
 def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine | Workload:
     """Return what a file describes: what is wanted, or by ``None`` whichever it is."""
+    _check_content(path)
     reader = _reader(registry, path)
     if ASSUMED_ALIKE.get() and group != "machines" and not (reader and reader.alike):
         raise ParcastError(
@@ -110,8 +114,10 @@ def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine
             "others; leave it out"
         )
     if reader and reader.command:
+        known = reader.summary[:1].lower() + reader.summary[1:].rstrip(".")
         raise FileError(
-            f"{path} is no workload and no machine; give it to 'parcast {reader.command} {path}'"
+            f"{path} is no workload and no machine, but {known}; give it to 'parcast "
+            f"{reader.command} {path}'"
         )
     if reader:
         return _read_by(reader, path)
@@ -133,6 +139,21 @@ def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine
     if group == "machines" or (group is None and files.is_machine(data)):
         return files.machine_from_data(data, str(path), registry.parts, name)
     return files.workload_from_data(data, str(path), registry.kinds, name)
+
+
+def _check_content(path: Path) -> None:
+    """Refuse a file that has no content of its own, whatever its suffix says."""
+    try:
+        with path.open("rb") as opened:
+            beginning = opened.read(len(_POINTER))
+    except (OSError, ValueError):
+        return  # what is wrong is told where the file is read, as are folders and patterns
+    if not beginning:
+        raise FileError(f"{path} is empty")
+    if beginning == _POINTER:
+        raise FileError(
+            f"{path} is a pointer of Git LFS in place of the file; get the file by 'git lfs pull'"
+        )
 
 
 def _summaries(registry: Catalog, suffix: str) -> str:

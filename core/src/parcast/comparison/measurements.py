@@ -19,7 +19,10 @@ from parcast.quantities.units import Quantity, check_dimension, is_number
 #: Columns that are texts, and columns that are whole numbers from 1.
 TEXTS, COUNTS = ("workload", "machine"), ("p", "d")
 
-_SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl")
+#: What columns are called, so that ``p=ranks`` is no value.
+_NAMED = ("p", "n", "time", "rate", "speedup")
+
+_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".md", ".org", ".json", ".jsonl")
 
 
 @attrs.frozen
@@ -163,7 +166,8 @@ def read_table(source: Any, *, repetitions: bool = False) -> tuple[str, list[Raw
             raise FileError(f"{source}: {path} is a table of one series; leave out {series!r}")
         else:
             raw = list(read_csv(text, str(path)))
-        return str(path), [(place, _renamed(place, row, renamed)) for place, row in raw]
+        kept, renamed = _kept(str(path), raw, renamed)
+        return str(path), [(place, _renamed(place, row, renamed)) for place, row in kept]
     if hasattr(source, "to_dict"):
         source = source.to_dict(orient="records")
     if not isinstance(source, Iterable):
@@ -178,7 +182,8 @@ def read_table(source: Any, *, repetitions: bool = False) -> tuple[str, list[Raw
 def _file_and_part(source: str | Path) -> tuple[Path, str, dict[str, str]]:
     """Return a file, which of its series is meant, and what its columns are to be called.
 
-    ``times.txt#main/time,p=x`` is the time of main, and p is what the file calls x.
+    ``times.txt#main/time,p=x`` is the time of main, and p is what the file calls x; where there is
+    a column ``code``, ``code=lu`` keeps the rows whose code is lu.
     """
     path, (name, _, part) = Path(source), str(source).rpartition("#")
     if not name or path.exists():
@@ -189,6 +194,33 @@ def _file_and_part(source: str | Path) -> tuple[Path, str, dict[str, str]]:
     if len(series) > 1:
         raise FileError(f"{source}: {', '.join(series)} are several series; name one")
     return Path(name), "".join(series), {old.strip(): new.strip() for new, _, old in pairs}
+
+
+def _kept(
+    where: str, rows: Sequence[Raw], names: Mapping[str, str]
+) -> tuple[Sequence[Raw], dict[str, str]]:
+    """Return the rows that have the values that columns are to have, and the other names.
+
+    Raises
+    ------
+    FileError
+        If no row has such a value.
+    """
+    columns = rows[0][1] if rows else {}
+    values = {new: old for old, new in names.items() if old not in columns}
+    wanted = {new: old for new, old in values.items() if new in columns and new not in _NAMED}
+    for column, value in wanted.items():
+        present = list(dict.fromkeys(str(row.get(column)) for _, row in rows))
+        rows = [(place, row) for place, row in rows if str(row.get(column)) == value]
+        if not rows:
+            raise FileError(
+                f"{where}: {column}={value}: column {column!r} has {shorten(', '.join(present))}"
+            )
+    renamed = {old: new for old, new in names.items() if new not in wanted}
+    return [
+        (place, {name: cell for name, cell in row.items() if name not in wanted})
+        for place, row in rows
+    ], renamed
 
 
 def _renamed(place: str, row: Mapping[str, Any], names: Mapping[str, str]) -> Mapping[str, Any]:

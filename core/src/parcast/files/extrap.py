@@ -128,6 +128,8 @@ def _of_text(text: str, where: str) -> _Series:
         if not word or word.startswith("#"):
             continue
         if word == "PARAMETER":
+            if points:
+                raise FileError(f"{place}: PARAMETER stands after POINTS; put it before them")
             names += argument.split()
         elif word == "POINTS":
             points += _points(argument, len(names), place)

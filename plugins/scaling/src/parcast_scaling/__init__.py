@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parcast import PredictorEntry, hookimpl
+from parcast import PredictorEntry, Reader, hookimpl
 
 if TYPE_CHECKING:
     import typer
@@ -35,6 +35,30 @@ def parcast_commands(app: typer.Typer) -> None:
     app.command(name="scaling")(commands.scaling)
     app.command(name="walltime")(commands.walltime)
 
+
+#: What tells tables of times: a column of them beside one of processes, or columns of sacct.
+_TIMES = (
+    r"\A(?:#.*\n)*(?i:(?=.*\btime\b)(?=.*\b(?:p|np|n?procs|processes|ranks|tasks|nodes)\b))"
+    r".*[,;\t]"
+)
+_ACCOUNTING = (
+    r"\A(?i:(?=.*\b(?:jobid(?:raw)?|timelimit(?:raw)?)\b)(?=.*\b(?:state|elapsed(?:raw)?)\b))"
+)
+_EXTRA_P = r"\A\s*(?:#.*\n\s*)*PARAMETERS? "
+_LINES = r'\A\s*\{\s*"params"'
+
+#: Tables of times, which commands take.
+parcast_readers = tuple(
+    Reader(suffix, "parcast_scaling.reading:read_times", summary, mark=mark, command="scaling")
+    for suffix, summary, mark in (
+        (".csv", "Measured times, or jobs as sacct lists them.", f"{_TIMES}|{_ACCOUNTING}"),
+        (".txt", "Measured times of Extra-P, or jobs as sacct lists them.",
+         f"{_EXTRA_P}|{_LINES}|{_ACCOUNTING}"),
+        (".jsonl", "Measured times of Extra-P.", _LINES),
+        (".json", "Measured times of Extra-P.", r'"measurements"'),
+        ("", "Jobs as sacct lists them.", _ACCOUNTING),
+    )
+)  # fmt: skip
 
 parcast_predictors = (
     PredictorEntry(

@@ -23,6 +23,15 @@ _SIZES = {
     "alloccpus": "CPUs",
 }
 
+#: Some columns of sacct; a table with several of them is its, even without times.
+_COLUMNS = frozenset({
+    "account", "alloccpus", "allocnodes", "alloctres", "cputimeraw", "exitcode", "jobid",
+    "jobidraw", "jobname", "ncpus", "nnodes", "ntasks", "partition", "qos", "reqcpus", "reqmem",
+    "state", "submit", "timelimit", "timelimitraw",
+})  # fmt: skip
+_FEW = 4
+_ASK = "sacct --parsable2 --format=JobID,State,NNodes,NTasks,Elapsed"
+
 #: ``[DD-]HH:MM:SS`` or ``MM:SS``, with fractions.
 _ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 
@@ -33,7 +42,8 @@ def is_accounting(text: str) -> bool:
         return re.match(r'\s*\{\s*"(?:jobs|meta)"', text) is not None and '"elapsed"' in text
     line = next(iter(_lines(text)), (0, ""))[1]
     heads = {word.strip().lower() for word in re.split(r"[|,;\t ]+", line)}
-    return bool(heads & {"jobid", "jobidraw"}) and bool(heads & {"elapsed", "elapsedraw"})
+    timed = bool(heads & {"jobid", "jobidraw"}) and bool(heads & {"elapsed", "elapsedraw"})
+    return timed or len(heads & _COLUMNS) >= _FEW
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -70,6 +80,9 @@ def read_accounting(text: str, where: str, size: str | None = None) -> Accountin
     rows = list(_of_json(text, where) if text.lstrip()[:1] == "{" else _of_columns(text, where))
     if not rows:
         raise FileError(f"{where}: there are no jobs in it")
+    if not any({"elapsed", "elapsedraw"} & values.keys() for _, values in rows):
+        raise FileError(f"{where}: this table of sacct does not say how long jobs took; ask for "
+                        f"Elapsed: {_ASK}")  # fmt: skip
     jobs = _with_tasks(rows)
     ended = [job for job in jobs if _state(job[1]) in {"COMPLETED", "TIMEOUT"}]
     if not any(_state(values) == "COMPLETED" for _, values in ended):
@@ -128,8 +141,7 @@ def _size_column(
         return size.lower(), []
     if not present:
         raise FileError(
-            f"{where}: no column says how large jobs were; ask sacct for NNodes or NTasks: "
-            "sacct --parsable2 --format=JobID,State,NNodes,NTasks,Elapsed"
+            f"{where}: no column says how large jobs were; ask for NNodes or NTasks: {_ASK}"
         )
     column = next(iter(stated or present))
     others = {_SIZES[name]: name for name in stated if _SIZES[name] != _SIZES[column]}

@@ -190,7 +190,11 @@ def _columns(table: Any) -> tuple[str, dict[str, dict[int, float]]]:
     names = [str(name) for name in rows[0][1] if name != "p"]
     if "p" not in rows[0][1] or not names:
         columns = ", ".join(map(str, rows[0][1]))
-        raise FileError(f"{where}: a column 'p' and at least one amount are needed, not {columns}")
+        size = names[0] if names else "NAME"
+        raise FileError(
+            f"{where}: a column 'p' and at least one amount are needed, not {columns}; if one is a "
+            f"time or a rate, name it: {where}#p={size},time=NAME, or rate=NAME"
+        )
     values: dict[str, dict[int, list[float]]] = {name: defaultdict(list) for name in names}
     for position, row in rows:
         if row.keys() != rows[0][1].keys():

@@ -232,10 +232,21 @@ def _together(tables: Sequence[Times]) -> Times | None:
         return next(iter(tables), None)
     import attrs
 
+    first = tables[0]
+    for times in tables:
+        if times.code != first.code:
+            raise ParcastError(
+                f"{first.where} is {_kind(first)}, and {times.where} is {_kind(times)}; give runs "
+                "of one code"
+            )
     return attrs.evolve(
-        tables[0],
+        first,
         where=", ".join(times.where for times in tables),
         runs=tuple(run for times in tables for run in times.runs),
         remarks=tuple(dict.fromkeys(text for times in tables for text in times.remarks)),
         varies=any(times.varies for times in tables),
     )
+
+
+def _kind(times: Times) -> str:
+    return f"an output of {times.code}" if times.code else "a profile"

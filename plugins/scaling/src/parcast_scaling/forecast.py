@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from parcast_scaling.curves import SEED, Bound, Curves, curves
 from parcast_scaling.evidence import Posterior
+from parcast_scaling.faster import faster_than_p
 from parcast_scaling.mechanisms import WORK, Floats
 from parcast_scaling.prior import Prior
 from parcast_scaling.rise_texts import rise_sentence
@@ -168,6 +169,7 @@ def forecast(
             *doubtful_steps(runs),
             *doubtful_copies(runs, where),
             *_remarks(posterior, misfit, curve),
+            *faster_than_p(runs, observed.noise),
         ),
     )
 

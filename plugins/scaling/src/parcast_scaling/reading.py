@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast.comparison import read_table, step_times
-from parcast.errors import FileError, UnitError, shorten
+from parcast.errors import FileError, shorten
 from parcast.files import read_text
-from parcast.quantities import parse_quantity, to_base
 from parcast_scaling.accounting import is_accounting, read_accounting
-from parcast_scaling.columns import DERIVED, SIZES, TABLES, TIMES, fix_of, from_clock, plain_rows
+from parcast_scaling.columns import DERIVED, SIZES, TABLES, TIMES, plain_rows
+from parcast_scaling.outputs import OUTPUT, Printed, read_output
 from parcast_scaling.scope import Scope, scope_of_table
+from parcast_scaling.series_columns import number, size_column, unused_columns
 from parcast_scaling.thicket import is_thicket, read_thicket
 from parcast_scaling.times import Run
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Amounts per process that the machine needs time for, beside times.
 AMOUNTS = ("flops", "messages", "bytes")
+
+_BEGINNING = 1 << 12
 
 #: Columns that number or describe runs and tell no points apart.
 IGNORED = ("run", "repeat", "comment", *DERIVED)
@@ -41,7 +44,9 @@ class Times:
     blind: tuple[Run, ...] = ()  #: runs that are only to be predicted
     killed: tuple[Run, ...] = ()  #: runs that ran into their limit, with the time until then
     scope: Scope = Scope()  #: beside the times
-    profiles: bool = False  #: whether each run is a profile, so that files make one table
+    profiles: bool = False  #: whether it is one run's profile or output: files make one table
+    code: str = ""  #: whose output it is
+    of_unit: str = ""  #: the unit of work that times are of, where rates were measured
 
 
 def read_times(file: str) -> Times | None:
@@ -53,24 +58,64 @@ def read_times(file: str) -> Times | None:
         If a value is none, or a column tells runs apart that are not of one series.
     """
     path = Path(file if Path(file).exists() else file.partition("#")[0])
-    if path.suffix.lower() not in {*TABLES, ".txt", ".json", ".jsonl", ".out", ".log"}:
+    suffix = path.suffix.lower()
+    printed = OUTPUT.fullmatch(path.name) is not None
+    known = printed or suffix in {*TABLES, ".json", ".jsonl"}
+    if not known and not is_accounting(_beginning(path)):
         return None
     text = read_text(path)
     if is_accounting(text):
         return _of_accounting(text, path, file)
-    if path.suffix.lower() in {".out", ".log"}:
+    if printed and (output := read_output(text, str(path))):
+        return _of_output(output, path)
+    if printed and suffix != ".txt":
         return None
-    if path.suffix.lower() == ".json" and '"measurements"' not in text and not is_thicket(text):
+    if suffix == ".json" and '"measurements"' not in text and not is_thicket(text):
         return None  # neither Extra-P's nor Thicket's: a recorded run, if anything
     if is_thicket(text):
         return _of_thicket(text, path, file)
     where, rows = read_table(file, repetitions=True)
     if not rows:
         return None
-    plain, remarks = plain_rows(where, rows)
-    if not plain or not any(name in plain[0][1] for name in TIMES):
+    plain = plain_rows(where, rows)
+    heads = [str(name) for name in plain.rows[0][1]] if plain.rows else []
+    if not any(name in heads for name in TIMES):
+        _check_named(where, heads)
         return None
-    return attrs.evolve(_series(where, plain), remarks=remarks)
+    series = _series(where, plain.rows)
+    remarks = (*plain.remarks, *series.remarks)
+    return attrs.evolve(series, remarks=remarks, of_unit=plain.of_unit)
+
+
+def _check_named(where: str, heads: Sequence[str]) -> None:
+    """Refuse a table with a size and no column that is a time, unless it may be one of amounts."""
+    others = [name for name in heads if name not in {*SIZES, *IGNORED}]
+    if "p" not in heads and others and any(name in SIZES for name in heads):
+        raise FileError(
+            f"{where}: none of {shorten(', '.join(others))} is known as a time or a rate; name it: "
+            f"{where}#time={others[0]}, or rate={others[0]}"
+        )
+
+
+def _of_output(output: Printed, path: Path) -> Times:
+    return Times(
+        where=str(path),
+        runs=(output.run,),
+        counts="p",
+        remarks=(output.remark,),
+        varies=output.code.work is not None,
+        profiles=True,
+        code=output.code.name,
+        of_unit=output.code.unit,
+    )
+
+
+def _beginning(path: Path) -> str:
+    """Return the first kilobytes of a file, "" where there is none."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return file.read(_BEGINNING).decode(errors="replace")
 
 
 def _of_accounting(text: str, path: Path, file: str) -> Times:
@@ -174,17 +219,14 @@ def _seconds_of_trace(trace: Any, file: str) -> float:
 
 def _series(where: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Times:
     heads = [str(name) for name in rows[0][1]]
-    size = next((name for name in SIZES if name in heads), None)
-    if size is None:
-        raise FileError(
-            f"{where}: there is no column 'p' (or {', '.join(SIZES[1:])}), only "
-            f"{shorten(', '.join(heads))}; say which counts processes: {where}#p=NAME"
-        )
+    size, same = size_column(where, rows, [name for name in SIZES if name in heads])
     time = next(name for name in TIMES if name in heads)
-    _check_alone(where, rows, [size, time, "n", *AMOUNTS, *IGNORED])
+    unused = unused_columns(where, rows, [size, *same, time, "n", *AMOUNTS, *IGNORED])
     runs = tuple(_run(place, row, size, time) for place, row in rows)
     present = [name for name in AMOUNTS if name in heads]
-    amounts = tuple({name: _number(place, name, row) for name in present} for place, row in rows)
+    amounts = tuple({name: number(place, name, row) for name in present} for place, row in rows)
+    remarks = [f"p counts {size}; {', '.join(same)} grow as it"] if same else []
+    remarks += [f"not used: {', '.join(unused)}"] if unused else []
     return Times(
         where=where,
         runs=runs,
@@ -192,43 +234,19 @@ def _series(where: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Times:
         amounts=amounts if present else (),
         varies="n" in heads,
         scope=scope_of_table(rows),
+        remarks=tuple(remarks),
     )
 
 
-def _check_alone(
-    where: str, rows: Sequence[tuple[str, Mapping[str, Any]]], meant: Sequence[str]
-) -> None:
-    """Refuse a table of several series: what tells them apart is not in the curve."""
-    for name in rows[0][1]:
-        values = {str(row.get(name)) for _, row in rows}
-        if name not in meant and len(values) > 1:
-            raise FileError(
-                f"{where}: column {name!r} has {len(values)} values; keep the runs of one of them, "
-                "or call it n if it is the work"
-            )
-
-
 def _run(place: str, row: Mapping[str, Any], size: str, time: str) -> Run:
-    p = _number(place, size, row)
+    p = number(place, size, row)
     if p < 1 or p % 1:
         raise FileError(f"{place}: {size} = {row[size]!r} must be a whole number, 1 or more")
-    seconds = _number(place, time, row, "s")
-    n = _number(place, "n", row) if "n" in row else 1.0
+    seconds = number(place, time, row, "s")
+    n = number(place, "n", row) if "n" in row else 1.0
     for name, value in ((time, seconds), ("n", n)):
         if value <= 0:
             raise FileError(
                 f"{place}: {name} = {value:g} must be above 0; leave out runs that failed"
             )
     return Run(p, seconds, n, place)
-
-
-def _number(place: str, name: str, row: Mapping[str, Any], unit: str = "") -> float:
-    value = from_clock(row[name]) if unit else row[name]
-    try:
-        plain = value.item() if hasattr(value, "item") else value
-        return to_base(plain, unit) if unit else parse_quantity(plain).value
-    except (UnitError, ValueError) as error:
-        reason = shorten(error, 200).rstrip(".")
-        raise FileError(
-            f"{place}: {name} = {shorten(repr(value))}: {reason}{fix_of(value)}"
-        ) from None

@@ -34,9 +34,17 @@ def with_work(times: Times, *, weak: bool) -> tuple[Times, Work]:
         per_process = last.n / last.p
         remark = f"predicted for a work that grows as p: n = {per_process:g} p"
         return attrs.evolve(times, remarks=(remark, *times.remarks)), Work(last.n, per_process)
+    if times.of_unit:
+        unit = f"1 {times.of_unit}" + (" for each p" if weak else "")
+        times = attrs.evolve(
+            times, remarks=(f"rates were measured: times are those of {unit}", *times.remarks)
+        )
     if not weak:
         return times, Work(1.0)
-    runs = tuple(attrs.evolve(run, n=run.p) for run in times.runs)
+    runs = tuple(
+        attrs.evolve(run, n=run.p, seconds=run.seconds * (run.p if times.of_unit else 1.0))
+        for run in times.runs
+    )
     return attrs.evolve(times, runs=runs), Work(1.0, 1.0)
 
 

@@ -106,7 +106,7 @@ def _by_states(path: Path, method: str) -> StatesSolution:
     model = states_from_jsimg(read_xml(path), str(path))
     try:
         if method == "simulated":
-            return simulate_states(model)
+            return simulate_states(model, patient=True)
         try:
             return solve_states(model)
         except ManyStatesError:

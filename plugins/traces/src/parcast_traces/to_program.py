@@ -107,7 +107,8 @@ def program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]
     trace = content.trace
     if trace.count > MOST_EVENTS:
         raise UnsupportedError(
-            f"{trace.where} has {trace.count:,} events, and up to {MOST_EVENTS:,} become a program"
+            f"{trace.where} has {trace.count:,} events; up to {MOST_EVENTS:,} become a program, "
+            "which is in memory as a whole; give a part of the run, such as fewer steps"
         )
     recorded = trace.timed and content.added is None
     gaps = recorded_gaps(trace) if recorded else gaps_of(trace)

@@ -45,11 +45,14 @@ _JOBS = (
         "A recipe of NeMo 2, read and never executed.",
         r"(?m)^(import|from) +(nemo_run|nemo\.)",
     ),
-    (
-        ".sh",
-        "megatron:read_arguments",
-        "Arguments of Megatron-LM.",
-        r"--(encoder-)?num-layers|\bpretrain_\w+\.py|MODEL_ARGS",
+    *(
+        (
+            suffix,
+            "megatron:read_arguments",
+            "Arguments of Megatron-LM.",
+            r"--(encoder-)?num-layers|\bpretrain_\w+\.py|MODEL_ARGS",
+        )
+        for suffix in (".sh", ".slurm", ".sbatch")
     ),
 )
 

@@ -34,7 +34,9 @@ def read_json(path: Path) -> Net:
         data = json.loads(read_text(path), parse_float=Fraction)
     except json.JSONDecodeError as error:
         raise FileError(f"{path}:{error.lineno}: this is no JSON: {error.msg}") from None
-    except (RecursionError, ValueError) as error:
+    except RecursionError:
+        raise FileError(f"{path}: its lists and objects are nested too deeply") from None
+    except ValueError as error:
         raise FileError(f"{path}: this is no net: {error}") from None
     try:
         return net_of(data)

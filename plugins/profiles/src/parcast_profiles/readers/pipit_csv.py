@@ -9,6 +9,7 @@ from pathlib import Path
 
 from parcast.errors import FileError, shorten
 from parcast_profiles.profile import Profile, Region, joined
+from parcast_profiles.readers.text_lines import text_lines
 from parcast_profiles.tree import beside_note, regions_of
 
 #: The columns of time, with their units.
@@ -81,8 +82,8 @@ class _Calls:
 
 def _events(path: Path) -> Iterator[tuple[str, str, str, int, str, float, float]]:
     """Yield place, process, thread, event, name and time of each row, and the unit of times."""
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
-        table = csv.reader(lines, skipinitialspace=True)
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        table = csv.reader(text_lines(file, path), skipinitialspace=True)
         try:
             heads = [head.strip().lower() for head in next(table, [])]
             time = next((head for head in heads if head in _TIMES), None)

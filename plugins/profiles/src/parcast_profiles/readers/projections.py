@@ -11,6 +11,7 @@ from pathlib import Path
 
 from parcast.errors import FileError, shorten
 from parcast_profiles.profile import Profile, Region, joined
+from parcast_profiles.readers.text_lines import text_lines
 
 #: Records, by their numbers, and where in them a time stands; 6 and 7 are where logs begin and end.
 _BEGIN, _END, _BEGIN_IDLE, _END_IDLE = 2, 3, 14, 15
@@ -75,8 +76,8 @@ def _log(file: Path) -> tuple[dict[int, float], float]:
     """Return the seconds of each method, idle ones as -1, and of the whole log."""
     packed = file.name.endswith(".gz")
     try:
-        with gzip.open(file, "rt") if packed else file.open() as lines:
-            return _summed(lines, file)
+        with gzip.open(file, "rt") if packed else file.open() as opened:
+            return _summed(text_lines(opened, file), file)
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise FileError(f"{file} cannot be read: {shorten(str(error))}") from None
 

@@ -107,15 +107,15 @@ def solve_states(model: StatesModel, most_states: int = MOST_STATES) -> StatesSo
         most_open, before = int(most_open * _GROWTH) + 1, away
 
 
-def simulate_states(model: StatesModel, seed: int = 0) -> StatesSolution:
-    """Return means of a network as a walk through its states has them.
+def simulate_states(model: StatesModel, seed: int = 0, *, patient: bool = False) -> StatesSolution:
+    """Return means of a network as a walk through its states has them, for longer if `patient`.
 
     Raises
     ------
     StatesError
         As `walk` does.
     """
-    walked = walk(model, seed)
+    walked = walk(model, seed, patient=patient)
     lengths = {name: mean for name, mean in walked.means.items() if len(name) == 2}
     inside = {name[1]: mean for name, mean in lengths.items() if name[0] == "inside"}
     at_nodes = {name: mean for name, mean in lengths.items() if name[0] != "inside"}

@@ -31,6 +31,8 @@ _FORGETTING = 0.25
 _REACH = 2.093
 #: Relative half intervals that suffice, and that are too wide to answer.
 _SUFFICES, _TOO_WIDE = 0.01, 0.25
+#: How much longer a walk goes on for means that are too wide, where it was asked for.
+_PATIENCE = 8
 #: What is less than this share of the largest of its kind is not waited for.
 _SMALL = 0.02
 #: Correlation of stretches that follow each other; more is taken for so much.
@@ -74,8 +76,15 @@ class _Known:
     contents: list[tuple[Any, int]]  #: what is where, and how many jobs there are
 
 
-def walk(model: StatesModel, seed: int = 0) -> Walked:
+def walk(model: StatesModel, seed: int = 0, *, patient: bool = False) -> Walked:
     """Return means of a long walk, as many events as precise means take.
+
+    Parameters
+    ----------
+    model, seed
+        The network, and of what is drawn.
+    patient
+        Whether it goes on for longer where means are too wide to answer.
 
     Raises
     ------
@@ -92,7 +101,9 @@ def walk(model: StatesModel, seed: int = 0) -> Walked:
         length *= 2
         walked = _summed(stretches, length)
         name, share = walked.widest()
-        if share <= _SUFFICES or length >= _LAST_LENGTH or chain.moves.steps_done > MOST_STEPS:
+        factor = _PATIENCE if patient and share > _TOO_WIDE else 1
+        long = length >= factor * _LAST_LENGTH or chain.moves.steps_done > factor * MOST_STEPS
+        if share <= _SUFFICES or long:
             break
         stretches += [chain.stretch(length) for _ in range(_STRETCHES)]
     if share > _TOO_WIDE:
@@ -100,6 +111,11 @@ def walk(model: StatesModel, seed: int = 0) -> Walked:
             f"a simulation of {walked.events:,} events does not settle: the interval of "
             f"{named(model, name)} is {share:.0%} of its mean to either side; it may have no "
             "steady state, or go on for long without a rare event"
+            + (
+                ""
+                if patient
+                else f"; --method simulated goes on for up to {_PATIENCE} times as long"
+            )
         )
     return walked
 

@@ -77,6 +77,10 @@ def _check_room(source: Source) -> None:
         If there is no room for one.
     """
     files = source.files or (source.path,)
+    if nothing := next(
+        (file for file in files if file.is_file() and not file.stat().st_size), None
+    ):
+        raise FileError(f"{nothing} is empty")
     size = max((file.stat().st_size for file in files if file.is_file()), default=0)
     needed, free = size * source.format.held, free_memory()
     if needed > free:

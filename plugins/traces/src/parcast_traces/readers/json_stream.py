@@ -38,7 +38,9 @@ def members(path: Path, streamed: str) -> Iterator[tuple[str, Any]]:
             yield from _members(_Text(file), streamed)
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise FileError(f"{path}: its lists and objects are nested too deeply") from None
+    except ValueError as error:
         raise FileError(f"{path} is no JSON, or cut off: {shorten(error)}") from None
 
 

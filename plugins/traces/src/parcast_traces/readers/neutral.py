@@ -69,7 +69,9 @@ def load(path: Path) -> Any:
         return json.loads(path.read_bytes())
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise FileError(f"{path}: its lists and objects are nested too deeply") from None
+    except ValueError as error:
         raise FileError(f"{path} is no JSON: {shorten(error)}") from None
 
 

@@ -154,7 +154,8 @@ def _files(path: Path) -> Iterator[Path]:
             places = (path.parent / text, path.parent / Path(text).name)
             file = next((place for place in places if _is_file(place)), None)
             if file is None:
-                raise FileError(f"{path}:{line}: there is no file {text[:80]!r}")
+                raise FileError(f"{path}:{line}: {shorten(text)!r} is neither an action, such as "
+                                "'0 init', nor a file beside it")  # fmt: skip
             yield file
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Hashable, Mapping, Sequence
 
-import numpy as np
-
 from parcast.errors import FileError
 from parcast_traces.errors import TraceError
 from parcast_traces.trace.columns import NONE, Channels
+from parcast_traces.trace.roomy import GrowingColumns
 
 
 class Names:
@@ -24,7 +23,7 @@ class Names:
         self._numbers: dict[Hashable, int] = {}
         self._positions: list[dict[int, int]] = []
         self._channels: dict[tuple[int, int, int], _Tags] = {}
-        self._ends = tuple(array(code) for code in "iiqi")  #: of channels, as `Channels` has them
+        self._ends = GrowingColumns("iiqi")  #: of channels, as `Channels` has them
         self._sites: dict[tuple[str, str], int] = {}
         self.communicator(0, range(size))
 
@@ -61,10 +60,9 @@ class Names:
             tags = self._channels[source, target, comm] = _Tags()
         number = tags.number(tag)
         if number == NONE:
-            number = len(self._ends[0])
+            number = len(self._ends)
             try:
-                for column, value in zip(self._ends, (source, target, tag, comm), strict=True):
-                    column.append(value)
+                self._ends.append((source, target, tag, comm))
             except OverflowError:
                 sentence = f"{self.where}: a message has a tag or a communicator beyond 64 bits"
                 raise FileError(sentence) from None
@@ -112,28 +110,44 @@ class Names:
 
     def channels(self) -> Channels:
         """Return all channels as columns."""
-        names = ("source", "target", "tag", "communicator")
-        return Channels(**{
-            name: np.array(column, column.typecode)
-            for name, column in zip(names, self._ends, strict=True)
-        })  # fmt: skip
+        source, target, tag, communicator = self._ends.arrays()
+        return Channels(source=source, target=target, tag=tag, communicator=communicator)
 
 
 class _Tags:
-    """The channels of two ranks by their tags; tags that count up from 0 take 4 bytes each."""
+    """The channels of two ranks by their tags.
+
+    Tags that count up, and whose channels lie equally far apart, take nothing; others that count
+    up 4 bytes each.
+    """
 
     def __init__(self) -> None:
-        self.counting, self.others = array("i"), dict[int, int]()
+        self.first, self.channel, self.apart = 0, 0, 1  #: the first tag, its channel, the distance
+        self.even = 0  #: how many tags from the first on lie so
+        self.counting = array("i")  #: the channels of those that count up from there
+        self.others = dict[int, int]()
 
     def number(self, tag: int) -> int:
         """Return the number of a channel, `NONE` if there is none."""
-        if 0 <= tag < len(self.counting):
-            return self.counting[tag]
+        at = tag - self.first
+        if 0 <= at < self.even:
+            return self.channel + at * self.apart
+        at -= self.even
+        if 0 <= at < len(self.counting):
+            return self.counting[at]
         return self.others.get(tag, NONE)
 
     def add(self, tag: int, number: int) -> None:
         """Add a channel."""
-        if tag == len(self.counting):
+        if not self.even:
+            self.first, self.channel, self.even = tag, number, 1
+            return
+        after = tag - self.first - self.even  #: those that count up
+        if after == 0 and self.even == 1:
+            self.apart, self.even = number - self.channel, 2
+        elif after == 0 == len(self.counting) and number == self.channel + self.even * self.apart:
+            self.even += 1
+        elif after == len(self.counting):
             self.counting.append(number)
         else:
             self.others[tag] = number

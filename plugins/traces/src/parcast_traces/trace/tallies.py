@@ -8,7 +8,7 @@ What is in doubt is looked at again, message by message.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from parcast_traces.trace.columns import (
     Ints,
     Trace,
 )
+from parcast_traces.trace.roomy import PART, Roomy
 
 #: Messages that are looked at together.
 _MOST_MESSAGES = 1 << 22
@@ -41,8 +42,22 @@ class Tally:
     """
 
     def __init__(self, sequences: int) -> None:
-        self.counts = np.zeros(sequences, np.int64)
-        self.sums = np.zeros(sequences, np.uint64)
+        self._counts, self._sums = Roomy(sequences, np.int64), Roomy(sequences, np.uint64)
+
+    @property
+    def counts(self) -> Ints:
+        """How many values each sequence has."""
+        return self._counts.values
+
+    @property
+    def sums(self) -> Any:
+        """The sum of each sequence, of 64 bits without sign."""
+        return self._sums.values
+
+    def release(self) -> None:
+        """Let go of what is in memory of a file."""
+        self._counts.release()
+        self._sums.release()
 
     def add(self, sequences: Ints, values: Any) -> None:
         """Add values, each of 64 bits, to the ends of their sequences."""
@@ -50,8 +65,8 @@ class Tally:
             return
         beyond = int(sequences.max()) + 1 - len(self.counts)
         if beyond > 0:
-            self.counts = np.append(self.counts, np.zeros(beyond + len(self.counts), np.int64))
-            self.sums = np.append(self.sums, np.zeros(beyond + len(self.sums), np.uint64))
+            longer = beyond + 2 * len(self.counts)
+            self._counts, self._sums = self._counts.grown(longer), self._sums.grown(longer)
         order = np.argsort(sequences, kind="stable")
         grouped = sequences[order]
         begins = np.flatnonzero(np.diff(grouped, prepend=-1))
@@ -72,7 +87,7 @@ def doubtful_channels(trace: Trace) -> Iterator[Ints]:
     """
     whole, times, count = trace.events.whole, trace.events.times, len(trace.channels.source)
     sent, received = Tally(count), Tally(count)
-    largest, least = np.zeros(count), np.full(count, np.inf)
+    largest, least = Roomy(count, np.float64), Roomy(count, np.float64, np.inf)
     for part in trace.parts():
         rows = np.array(whole[part])
         two = (rows[:, KIND] < ALL) & (rows[:, KIND] != PROBE)
@@ -81,12 +96,33 @@ def doubtful_channels(trace: Trace) -> Iterator[Ints]:
             mine = two & (rows[:, column] != NONE)
             channels, amounts = rows[mine, column], times[part, amount][mine]
             tally.add(channels, amounts)
-            further.at(extreme, channels, amounts)
+            further.at(extreme.values, channels, amounts)
+            tally.release()
+            extreme.release()
+    columns = (sent, received, largest, least)
     for larger, smaller in ((sent, received), (received, sent)):
-        yield np.flatnonzero(larger.counts > smaller.counts)[:1]
-    unlike = np.flatnonzero((sent.sums != received.sums) & (largest > least))
-    groups = np.cumsum(sent.counts[unlike]) // _MOST_MESSAGES
-    yield from np.split(unlike, np.flatnonzero(np.diff(groups)) + 1)
+        more = _where(count, columns, lambda some: larger.counts[some] > smaller.counts[some])  # noqa: B023
+        yield next(more, np.empty(0, np.int64))[:1]
+
+    def are_unlike(some: slice) -> Any:
+        rooms = largest.values[some] > least.values[some]
+        return rooms & (sent.sums[some] != received.sums[some])
+
+    for unlike in _where(count, columns, are_unlike):
+        groups = np.cumsum(sent.counts[unlike]) // _MOST_MESSAGES
+        yield from np.split(unlike, np.flatnonzero(np.diff(groups)) + 1)
+
+
+def _where(
+    count: int, columns: Sequence[Tally | Roomy], test: Callable[[slice], Any]
+) -> Iterator[Ints]:
+    """Yield the numbers that pass a test of columns, those of a part of them at a time."""
+    for low in range(0, count, PART):
+        chosen = np.flatnonzero(test(slice(low, min(low + PART, count))))
+        for column in columns:
+            column.release()
+        if len(chosen):
+            yield chosen + low
 
 
 def doubtful_communicators(trace: Trace) -> Ints:

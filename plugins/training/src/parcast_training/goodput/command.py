@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from parcast.cli import print_json
-from parcast.errors import ParcastError, UnsupportedError
+from parcast.errors import ParcastError
 
 Text = str | None
 
@@ -65,7 +65,7 @@ def goodput(
     ] = 4000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> int:
+) -> None:
     """Predict a job under failures: how often to write checkpoints, and what is then left of time.
 
     The interval by Young's rule, by Daly's two and exactly; goodput, the share of the time spent
@@ -84,13 +84,8 @@ def goodput(
         spares=spares, repair=repair, slowdown=slowdown, slow_share=slow_share,
         slow_episode=slow_episode, interval=interval, horizon=horizon,
     )  # fmt: skip
-    try:
-        result = answer(read_question(context.obj, options), runs, seed)
-    except UnsupportedError as error:
-        typer.echo(f"parcast: {error}", err=True)
-        return 1
+    result = answer(read_question(context.obj, options), runs, seed)
     if json:
         print_json(answer_json(result))
     else:
         print_answer(result)
-    return 0

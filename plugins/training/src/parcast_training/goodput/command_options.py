@@ -16,7 +16,8 @@ from parcast_training.goodput.checkpoint_time import checkpoint_time
 from parcast_training.goodput.durations import in_words
 from parcast_training.goodput.failing import FailingJob
 from parcast_training.steps.checkpoint import checkpoint_bytes
-from parcast_training.steps.job import Job, job_at
+from parcast_training.steps.job import Job
+from parcast_training.steps.job_settings import job_at
 
 
 @attrs.frozen(kw_only=True)
@@ -78,6 +79,19 @@ def read_question(registry: Registry, options: Options) -> Question:
     checkpoint, checkpoint_notes = _checkpoint(
         registry, options, machine, settings.machine, training
     )
+    job, job_notes = _failing_job(options, mtbf, checkpoint)
+    interval, interval_notes = _interval(options, training, work)
+    if training is not None and options.steps is None:
+        work_notes.append("that is one step; --steps says how many there are")
+    notes = (*work_notes, *mtbf_notes, *checkpoint_notes, *job_notes, *interval_notes)
+    horizon = _seconds("--horizon", options.horizon, positive=True)
+    return Question(job=job, work=work, interval=interval, horizon=horizon, notes=notes)
+
+
+def _failing_job(
+    options: Options, mtbf: float, checkpoint: float
+) -> tuple[FailingJob, tuple[str, ...]]:
+    """Return the job as it fails, is repaired and slows down, and what is assumed of it."""
     if options.restart is None:
         raise ParcastError("state --restart, the time from a failure until the job computes again")
     if (options.spares is None) != (options.repair is None):
@@ -100,21 +114,22 @@ def read_question(registry: Registry, options: Options) -> Question:
         slowdown=_plain("--slowdown", options.slowdown or "1"),
         slow_episode=_seconds("--slow-episode", options.slow_episode or "1 h", positive=True),
     )
-    notes = [*work_notes, *mtbf_notes, *checkpoint_notes]
-    if options.slow_share is not None and options.slow_episode is None:
-        notes.append("a straggler stays for 1 h in the mean (assumed; --slow-episode)")
-    interval, every = options.interval, 0 if training is None else training.checkpoint_every
-    cut = None if interval is None else _seconds("--interval", interval, positive=True)
-    if cut is None and every and work is not None:
-        cut = work / (options.steps or 1) * every
-        notes.append(f"a checkpoint every {every:,} steps, as the workload has it")
-    return Question(
-        job=job,
-        work=work,
-        interval=cut,
-        horizon=_seconds("--horizon", options.horizon, positive=True),
-        notes=tuple(notes),
-    )
+    if options.slow_share is None or options.slow_episode is not None:
+        return job, ()
+    return job, ("a straggler stays for 1 h in the mean (assumed; --slow-episode)",)
+
+
+def _interval(
+    options: Options, training: Job | None, work: float | None
+) -> tuple[float | None, tuple[str, ...]]:
+    """Return the seconds between two checkpoints that are stated, and by what else than options."""
+    if options.interval is not None:
+        return _seconds("--interval", options.interval, positive=True), ()
+    every = 0 if training is None else training.checkpoint_every
+    if not every or work is None:
+        return None, ()
+    note = f"a checkpoint every {every:,} steps, as the workload has it"
+    return work / (options.steps or 1) * every, (note,)
 
 
 def _refuse_idle(options: Options) -> None:

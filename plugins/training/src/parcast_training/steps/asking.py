@@ -5,7 +5,7 @@ from __future__ import annotations
 from parcast.errors import UnsupportedError
 from parcast.model import WHOLE_NETWORK, Accelerator, Costs, Query
 from parcast_training.steps.checkpoint import checkpoint_share
-from parcast_training.steps.job import job_at
+from parcast_training.steps.job_settings import job_at
 from parcast_training.steps.layout import layout_of
 from parcast_training.steps.memory import Memory, memory_of
 from parcast_training.steps.segments import Hop, Hops

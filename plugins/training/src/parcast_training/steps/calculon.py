@@ -28,7 +28,7 @@ from parcast_training.steps.calculon_files import (
     lacking,
     system,
 )
-from parcast_training.steps.job import job_at
+from parcast_training.steps.job_settings import job_at
 from parcast_training.steps.layout import layout_of
 from parcast_training.steps.unmodelled import configuration_notes
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from parcast.model import Efficiency, Query
 from parcast_training.steps.asking import accelerator_of, hops_of
-from parcast_training.steps.job import Job, job_at
+from parcast_training.steps.job import Job
+from parcast_training.steps.job_settings import job_at
 from parcast_training.steps.layout import layout_of
 from parcast_training.steps.segments import Hop
 
@@ -51,7 +52,7 @@ def lacking(job: Job) -> Iterator[str]:
         ("zero", job.zero > 1, "0 or 1"),
         ("offload", bool(job.offload), "0"),
         ("checkpoint_every", bool(job.checkpoint_every), "0"),
-        ("schedule", job.schedule == "zero-bubble", "'1f1b' or 'interleaved'"),
+        ("schedule", job.schedule in {"zero-bubble", "dualpipe"}, "'1f1b' or 'interleaved'"),
         ("precision", job.precision not in _DATATYPES, f"one of {', '.join(_DATATYPES)}"),
     ):
         if does_not:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from parcast.model import Costs, Query
-from parcast_training.steps.job import Job, job_at
+from parcast_training.steps.job import Job
+from parcast_training.steps.job_settings import job_at
 from parcast_training.steps.memory import state_bytes, weight_bytes
 
 

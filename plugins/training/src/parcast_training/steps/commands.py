@@ -110,7 +110,7 @@ def _print_plans(
 
     for p, result in plans.items():
         print_text(
-            f"{name} on {p} accelerators of {on.name}: {result.possible:,} layouts can be, "
+            f"{name} on {_accelerators(p)} of {on.name}: {result.possible:,} layouts can be, "
             f"{len(result.fitting):,} of them fit, {result.timed:,} were timed by their schedule"
         )
     print()
@@ -159,15 +159,20 @@ def _planned(workload: Any, on: Machine, gpus: int, settings: dict[str, str], be
     result = planned(job, gpus, accelerator, hops, fixed=fixed, count=best, checkpoint=share)
     if not result.possible:
         raise ParcastError(
-            f"no layout of {workload.name} on {gpus} accelerators can be: "
+            f"no layout of {workload.name} on {_accelerators(gpus)} can be: "
             f"{_obstacle(job, gpus, accelerator, fixed)}"
         )
     if not result.best:
         raise ParcastError(
-            f"no layout of {workload.name} on {gpus} accelerators fits: {result.possible:,} can "
-            f"be, and each needs more than {accelerator.memory / 1e9:g} GB; ask with more --gpus"
+            f"no layout of {workload.name} on {_accelerators(gpus)} fits: {result.possible:,} can "
+            f"be, and the least of them needs {result.least / 1e9:,.1f} GB, where an accelerator "
+            f"has {accelerator.memory / 1e9:g} GB; ask with more --gpus"
         )
     return result
+
+
+def _accelerators(count: int) -> str:
+    return "1 accelerator" if count == 1 else f"{count} accelerators"
 
 
 def _obstacle(job: Any, gpus: int, accelerator: Any, fixed: dict[str, Any]) -> str:
@@ -195,7 +200,7 @@ def _counts(
 
 def _asked(workload: Any, on: Machine, gpus: int, settings: dict[str, str]) -> Any:
     from parcast_training.steps.asking import accelerator_of, check_placement, hops_of
-    from parcast_training.steps.job import fixed_values
+    from parcast_training.steps.job_settings import fixed_values
 
     job, fixed = fixed_values(workload, settings)
     query = Query(workload=workload, machine=on, p=gpus)
@@ -215,7 +220,7 @@ def _row(choice: Any, on: Machine, gpus: int) -> dict[str, Any]:
     row = {
         "gpus": gpus, "seconds": seconds,
         "tp": layout.tp, "pp": layout.pp, "dp": layout.dp, "cp": layout.cp,
-        "ep": job.ep, "micro_batch": job.micro_batch, "interleave": layout.chunks,
+        "ep": job.ep, "micro_batch": job.micro_batch, "interleave": job.interleave,
         "schedule": job.schedule, "zero": job.zero, "recompute": job.recompute, "sp": job.sp,
         "memory_bytes": choice.memory.total,
         "bubble_seconds": spent["bubble"],

@@ -21,6 +21,7 @@ class Members:
     near: int
     far: int
     then: Members | None = None  #: among whom each one's part goes on
+    start: int = 0  #: a first rank of them
 
     @property
     def size(self) -> int:
@@ -72,14 +73,29 @@ def members_of(job: Job, layout: Layout, per_node: int) -> Mapping[str, Members]
     return of_name
 
 
+def mirror_of(layout: Layout, stage: int) -> Members | None:
+    """Return the ranks with the same pieces as a stage's at the other end, if there are any."""
+    if not layout.bidirectional:
+        return None
+    ranks, near = layout.stage_ranks, layout.near(stage)
+    stride = (layout.pp - 1 - 2 * near) * ranks
+    return Members("gradients", stride, 1, 2, start=near * ranks)
+
+
+def followed(m: Members, last: Members | None) -> Members:
+    """Return the same ranks, each one's part going on among ``last`` behind all others."""
+    return m if last is None else replace(m, then=followed(m.then, last) if m.then else last)
+
+
 def for_parameters(m: Members) -> Members:
     """Return the same ranks, as they gather weights."""
     return replace(m, purpose="parameters", then=m.then and for_parameters(m.then))
 
 
 def _ring(m: Members, *, near: bool, part: float, messages: Messages, rotating: bool) -> Ring:
-    group = Group(m.stride, m.near) if near else Group(m.stride * m.near, m.far)
-    hop = messages(group.stride, part)
+    stride, size = (m.stride, m.near) if near else (m.stride * m.near, m.far)
+    group = Group(stride, size, m.start)
+    hop = messages(group, part)
     return Ring(m.purpose, group, group.size - 1, part, hop, rotating and group.size > 2)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from parcast_training.steps.schedule import Event, order
+from parcast_training.steps.pipeline import Event
+from parcast_training.steps.schedule import order
 from parcast_training.steps.segments import Beside, Ring, Segment, Work, total
 from parcast_training.steps.step import Step
 
@@ -46,8 +47,8 @@ def _path(
         place, run = event
         segments = step.segments(place, run)
         if segments not in names:
-            alike = sum(name.startswith(run.kind) for name in names.values())
-            names[segments] = run.kind + (str(alike) if alike else "")
+            alike = sum(name.startswith(run.name) for name in names.values())
+            names[segments] = run.name + (str(alike) if alike else "")
             meanings[names[segments]] = (_text(segments), total(segments))
         counts[names[segments]] += 1
         cause = before.get(event)

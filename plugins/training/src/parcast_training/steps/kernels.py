@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Protocol
 
-from parcast_training.steps.job import BYTES, Job
+from parcast_training.steps.decoder import BYTES
+from parcast_training.steps.job import Job
 from parcast_training.steps.layout import Layout
 from parcast_training.steps.memory import (
     adapted,
@@ -254,7 +255,7 @@ def head_kernels(job: Job, layout: Layout) -> tuple[tuple[Kernel, ...], tuple[Ke
 def updated_weights(job: Job, layout: Layout, stage: int) -> tuple[float, float]:
     """Return the trained weights of a rank of a stage, and how many of them it updates."""
     dense, expert = stage_weights(job, layout, stage, trained_weights)
-    group = layout.dp * layout.cp
+    group = layout.dp * layout.cp * layout.copies
     shared = dense + trained_ends(job, layout, stage)
     weights = shared + expert
     updated = shared / group + expert / (group / job.ep) if job.zero else weights

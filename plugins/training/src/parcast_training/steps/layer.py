@@ -6,8 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from parcast_training.steps.exchanges import Members, dealt, for_parameters, scattered, summed
-from parcast_training.steps.job import BYTES, Job
+from parcast_training.steps.decoder import BYTES
+from parcast_training.steps.exchanges import (
+    Members,
+    dealt,
+    followed,
+    for_parameters,
+    scattered,
+    summed,
+)
+from parcast_training.steps.job import Job
 from parcast_training.steps.kernels import LayerKernels, Rates, layer_kernels, seconds
 from parcast_training.steps.layering import Layers
 from parcast_training.steps.layout import Layout
@@ -47,13 +55,13 @@ class Layer:
 
     @cached_property
     def forward_body(self) -> tuple[Segment, ...]:
-        """Its exchanges in a forward pass."""
-        return (*self._context(), *self._tensor_forward(), *self._experts())
+        """Its exchanges in a forward pass, but for those of experts."""
+        return (*self._context(), *self._tensor_forward())
 
     def forward(self, count: int, *, gathers: bool) -> Layers:
         """Return so many of them in a forward pass, with weights gathered or not."""
         gather = self.gathering() if gathers else ()
-        return Layers(count, self.forward_work, self.forward_body, gather=gather)
+        return Layers(count, self.forward_work, self.forward_body, self.deal, gather=gather)
 
     def backward(self, count: int, *, weights: bool, parts: int) -> Layers:
         """Return so many of them in a backward pass.
@@ -67,14 +75,16 @@ class Layer:
         parts
             In how many parts gradients are reduced, one of them in this pass; 0: none.
         """
-        body: tuple[Segment, ...] = (*self._context(2), *self._experts())
+        body, deals = self._context(2), 2
         if self.job.recompute == "full":
-            body += self.forward_body
-        tensor, hidden = self._tensor_backward
+            body, deals = (*body, *self.forward_body), 4
+        tensor, hidden = self._tensor_backward(weights=weights)
         return Layers(
             count,
             self.backward_work(weights=weights) - hidden,
             (*tensor, *body),
+            self.deal,
+            deals,
             gather=self.gathering() if self.job.zero == 3 else (),
             reduce=self.reducing(parts) if parts else (),
         )
@@ -90,25 +100,27 @@ class Layer:
             work += seconds(self.kernels.scores, self.rates, precision)
         return work
 
-    def reducing(self, parts: int = 1) -> tuple[Ring, ...]:
-        """Return the reduction of a part of its gradients."""
+    def reducing(self, parts: int = 1, mirror: Members | None = None) -> tuple[Ring, ...]:
+        """Return the reduction of a part of its gradients, last of all with a ``mirror``."""
         job = self.job
         dense, expert = trained_weights(job, self.layout)
         reduce = scattered if job.zero else summed
         width = gradient_bytes(job) / parts
-        rings = reduce(self.members["data"], dense * width, self.messages)
+        rings = reduce(followed(self.members["data"], mirror), dense * width, self.messages)
         if expert:
-            rings += reduce(self.members["replicas"], expert * width, self.messages)
+            replicas = followed(self.members["replicas"], mirror)
+            rings += reduce(replicas, expert * width, self.messages)
         return rings
 
-    def gathering(self) -> tuple[Ring, ...]:
+    def gathering(self, mirror: Members | None = None) -> tuple[Ring, ...]:
         """Return the gathering of its weights, or of those that were updated."""
         weights_of = layer_weights if self.job.zero == 3 else trained_weights
         dense, expert = weights_of(self.job, self.layout)
         width = weight_bytes(self.job)
-        rings = scattered(for_parameters(self.members["data"]), dense * width, self.messages)
+        data = for_parameters(followed(self.members["data"], mirror))
+        rings = scattered(data, dense * width, self.messages)
         if expert:
-            replicas = for_parameters(self.members["replicas"])
+            replicas = for_parameters(followed(self.members["replicas"], mirror))
             rings += scattered(replicas, expert * width, self.messages)
         return rings
 
@@ -148,9 +160,8 @@ class Layer:
         """Return the gathering of so wide a token."""
         return scattered(self.members["tensor"], self._row * width, self.messages)
 
-    @cached_property
-    def _tensor_backward(self) -> tuple[tuple[Segment, ...], float]:
-        """The backward pass's, and the work that is beside them.
+    def _tensor_backward(self, *, weights: bool) -> tuple[tuple[Segment, ...], float]:
+        """Return the backward pass's, and the work that is beside them.
 
         Those of gradients of inputs are beside the products for those of weights; with ``sp``
         inputs are gathered again, beside products for gradients of inputs (arXiv 2205.05198,
@@ -160,7 +171,7 @@ class Layer:
             return (), 0.0
         job = self.job
         half = self.weights_work / 2
-        overlap = job.overlap_tensor and job.schedule != "zero-bubble"
+        overlap = job.overlap_tensor and weights
         parts = [self._part_backward(width, half, overlap=overlap) for width in self._into]
         return _both(parts), 2 * half if overlap else 0.0
 
@@ -186,15 +197,16 @@ class Layer:
         size = times * 2 * job.micro_batch * job.sequence * widths
         return scattered(self.members["context"], size, self.messages)
 
-    def _experts(self) -> tuple[Segment, ...]:
-        """Return the dealing of tokens to experts, and back."""
+    @cached_property
+    def deal(self) -> tuple[Ring, ...]:
+        """The dealing of tokens to experts, or back."""
         if self.job.ep == 1:
             return ()
         job = self.job
         tokens = job.micro_batch * job.sequence / self.layout.cp * job.active
         size = BYTES[job.precision] * tokens * job.hidden
         size /= self.layout.tp if job.sp else 1
-        return (Repeat(2, dealt(self.members["expert"], size, self.messages)),)
+        return dealt(self.members["expert"], size, self.messages)
 
 
 def _both(parts: Sequence[tuple[Segment, ...]]) -> tuple[Segment, ...]:

@@ -10,6 +10,9 @@ from parcast_training.steps.job import Job
 #: Models have some hundred layers; steps of so many more would be played for days.
 _MOST_LAYERS = 100_000
 
+#: Schedules that put gradients of weights off.
+_PUTS_OFF = {"zero-bubble", "dualpipe"}
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -20,10 +23,13 @@ class Layout:
     dp: int
     pp: int
     chunks: int  #: pieces of the model on each stage
-    microbatches: int  #: of a step, through each pipeline
+    microbatches: int  #: of a step, through each pipeline, of which there are two if bidirectional
     chunk_layers: int  #: layers of a piece
     first_layers: int = 0  #: of the first stage, where it has others than this
     last_layers: int = 0  #: of the last stage, where it has others than this
+    bidirectional: bool = False  #: a pipeline each way, so that two stages have each piece
+
+    pairs: bool = False  #: each forward pass is beside a backward pass where both can be
 
     @property
     def size(self) -> int:
@@ -35,9 +41,41 @@ class Layout:
         """Processes of a stage."""
         return self.tp * self.cp * self.dp
 
+    @property
+    def copies(self) -> int:
+        """How many stages have each piece."""
+        return 2 if self.bidirectional else 1
+
+    @property
+    def pieces(self) -> int:
+        """Pieces of the model."""
+        return self.chunks * self.pp // self.copies
+
+    def near(self, stage: int) -> int:
+        """Return how many stages are between a stage and the nearer end of the pipeline."""
+        return min(stage, self.pp - 1 - stage)
+
+    def place(self, stage: int, chunk: int) -> int:
+        """Return which of the model's pieces a stage's piece is.
+
+        With a pipeline each way the first piece of a stage is that of the pipeline which begins at
+        the nearer end, the second that of the one which ends there.
+        """
+        if not self.bidirectional:
+            return chunk * self.pp + stage
+        return self.pp - 1 - self.near(stage) if chunk else self.near(stage)
+
+    def has_first(self, stage: int) -> bool:
+        """Return whether a stage has the model's first piece, with the embedding."""
+        return stage == 0 or (self.bidirectional and stage == self.pp - 1)
+
+    def has_last(self, stage: int) -> bool:
+        """Return whether a stage has the model's last piece, with the output layer."""
+        return stage == self.pp - 1 or (self.bidirectional and stage == 0)
+
     def numbers(self, stage: int, chunk: int) -> range:
         """Return the numbers of a piece's layers."""
-        place, last = chunk * self.pp + stage, self.chunks * self.pp - 1
+        place, last = self.place(stage, chunk), self.pieces - 1
         first = self.first_layers or self.chunk_layers
         start = first + (place - 1) * self.chunk_layers if place else 0
         count = self.chunk_layers if place else first
@@ -108,10 +146,26 @@ def layout_of(job: Job, p: int) -> Layout:
             f"interleaved schedules need microbatches ({microbatches}) in multiples of pp = "
             f"{job.pp}"
         )
+    ends = job.first_layers, job.last_layers
+    if job.schedule == "dualpipe":
+        _check_bidirectional(job, microbatches)
+        return Layout(job.tp, job.cp, dp, job.pp, 2, microbatches // 2, each, *ends, True, True)
     return Layout(
-        job.tp, job.cp, dp, job.pp, chunks, microbatches, each // chunks,
-        job.first_layers, job.last_layers,
+        job.tp, job.cp, dp, job.pp, chunks, microbatches, each // chunks, *ends,
+        pairs=job.overlap_experts,
     )  # fmt: skip
+
+
+def _check_bidirectional(job: Job, microbatches: int) -> None:
+    if job.pp % 2:
+        raise InvalidPointError(
+            f"schedule = 'dualpipe' has a pipeline each way and needs an even pp, here {job.pp}"
+        )
+    if microbatches % 2 or microbatches < 2 * job.pp:
+        raise InvalidPointError(
+            f"schedule = 'dualpipe' needs an even number of microbatches, at least 2 * pp = "
+            f"{2 * job.pp}, here {microbatches}"
+        )
 
 
 def _stage_layers(job: Job) -> int:
@@ -207,14 +261,30 @@ def _check_choices(job: Job) -> None:
             f"schedule = 'interleaved' needs interleave and pp of 2 or more, here "
             f"{job.interleave} and {job.pp}"
         )
-    if job.interleave > 1 and (job.schedule == "zero-bubble" or job.pp == 1):
+    if job.overlap_experts:
+        _check_pairs(job)
+    if job.interleave > 1 and (job.schedule in _PUTS_OFF or job.pp == 1):
         raise InvalidPointError(
             f"interleave = {job.interleave} needs schedule = 'interleaved' and pp of 2 or more"
         )
-    if job.schedule == "zero-bubble" and job.zero > 1:
+    if job.schedule in _PUTS_OFF and job.zero > 1:
         raise InvalidPointError(
-            f"zero = {job.zero} reduces gradients with each microbatch, which 'zero-bubble' "
+            f"zero = {job.zero} reduces gradients with each microbatch, which {job.schedule!r} "
             "puts off"
+        )
+
+
+def _check_pairs(job: Job) -> None:
+    alone = job.pp > 1 and job.interleave == 1 and job.schedule != "dualpipe"
+    if alone or job.schedule == "zero-bubble":
+        raise InvalidPointError(
+            "overlap_experts = true has no other pass beside each; it needs interleave of 2 or "
+            "more, schedule = 'dualpipe', or pp = 1"
+        )
+    if job.zero > 1:
+        raise InvalidPointError(
+            f"zero = {job.zero} exchanges weights or gradients with each microbatch, which "
+            "overlap_experts = true does not go with"
         )
 
 

@@ -13,6 +13,7 @@ from parcast.files import read_text, workload_from_data
 from parcast.model import Workload
 from parcast_training.steps.files import KIND
 from parcast_training.steps.job import Job
+from parcast_training.steps.megatron_defaults import completed
 from parcast_training.steps.megatron_layers import layer_arguments, layers_of, whole
 from parcast_training.steps.unmodelled import left_out, refuse_unlike
 
@@ -22,10 +23,12 @@ _NUMBERS = {
     "hidden-size": "hidden",
     "num-attention-heads": "heads",
     "num-query-groups": "kv_heads",
+    "num-key-value-heads": "kv_heads",
     "kv-channels": "head_dim",
     "ffn-hidden-size": "ffn",
     "vocab-size": "vocabulary",
     "padded-vocab-size": "vocabulary",
+    "pad-vocab-size-to": "vocabulary",
     "num-experts": "experts",
     "moe-router-topk": "active",
     "seq-length": "sequence",
@@ -35,6 +38,7 @@ _NUMBERS = {
     "pipeline-model-parallel-size": "pp",
     "context-parallel-size": "cp",
     "expert-model-parallel-size": "ep",
+    "moe-expert-parallel-size": "ep",
     "zero-stage": "zero",
     "mtp-num-layers": "mtp",
     "decoder-first-pipeline-num-layers": "first_layers",
@@ -51,7 +55,10 @@ _FLAGS: dict[str, tuple[str, Any]] = {
     "grad-reduce-in-bf16": ("gradients", "16-bit"),
     "overlap-grad-reduce": ("overlap_gradients", True),
     "overlap-param-gather": ("overlap_parameters", True),
+    "overlap-moe-expert-parallel-comm": ("overlap_experts", True),
     "recompute-activations": ("recompute", "selective"),
+    "checkpoint-activations": ("recompute", "full"),
+    "activations-checkpoint-method": ("recompute", "full"),
     "optimizer-cpu-offload": ("offload", 1),
     "use-flash-attn": ("attention", "flash"),
 }
@@ -92,7 +99,7 @@ def read_arguments(path: Path) -> Workload:
     What is no argument is passed over, as a shell script has it. A variable counts as what the
     script assigns to it, or as its default; with several values, or with none, it is refused.
     """
-    text = re.sub(r"(?m)(^|\s)#[^\n]*", r"\1", read_text(path).replace("\\\n", " "))
+    text = re.sub(r"(?m)(^|\s)#[^\n]*", r"\1", read_text(path)).replace("\\\n", " ")
     try:
         words = shlex.split(_expanded(text).replace("(", " ").replace(")", " "))
         words = [part.strip("'") for word in words for part in word.split() if part != "'"]
@@ -106,7 +113,7 @@ def read_arguments(path: Path) -> Workload:
         if match := _ARGUMENT.match(word):
             behind = words[at + 1] if at + 1 < len(words) else ""
             settings[match[1]] = match[2] or ("true" if behind.startswith("--") else behind)
-    return job_of(path, settings)
+    return job_of(path, completed(settings))
 
 
 def _expanded(text: str) -> str:
@@ -188,15 +195,16 @@ def arguments(job: Job) -> list[str]:
     Raises
     ------
     UnsupportedError
-        If it has what Megatron-LM has not: adapters, a zero-bubble schedule.
+        If it has what Megatron-LM has not: adapters, a schedule that puts gradients off.
     """
     if job.lora:
         raise UnsupportedError(
             "Megatron-LM has no arguments for adapters (LoRA); leave out -o or --set lora=0"
         )
-    if job.schedule == "zero-bubble":
+    if job.schedule in {"zero-bubble", "dualpipe"}:
         raise UnsupportedError(
-            "Megatron-LM has no schedule 'zero-bubble'; plan with --set schedule=1f1b"
+            f"Megatron-LM has no schedule {job.schedule!r}; plan with --set schedule=1f1b or "
+            "--set schedule=interleaved"
         )
     lines = _sizes(job)
     if job.interleave > 1:
@@ -251,5 +259,6 @@ def _flags(job: Job) -> dict[str, bool]:
         "accumulate-allreduce-grads-in-fp32": job.gradients == "fp32" and job.precision == "fp16",
         "overlap-grad-reduce": job.overlap_gradients,
         "overlap-param-gather": job.overlap_parameters and job.zero >= 1,
+        "overlap-moe-expert-parallel-comm": job.overlap_experts,
         "optimizer-cpu-offload": bool(job.offload),
     }

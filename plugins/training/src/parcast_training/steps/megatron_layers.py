@@ -20,7 +20,7 @@ _LATENT = {
 }
 
 #: Which layers have experts: all behind the first ones.
-LAYERS_WITH_EXPERTS = r"1|(?:\[0\]\*(\d+)\+)?\[1\](?:\*\d+)?"
+LAYERS_WITH_EXPERTS = r"1|\(?(?:\[0\](?:\*(?P<first>\d+))?(?P<some>\+))?\[1\](?:\*\d+)?\)?"
 
 #: Tokens to the left and to the right that a token sees.
 WINDOW = r"(-?\d+),.*"
@@ -56,8 +56,8 @@ def _experts(path: Path, settings: Mapping[str, str]) -> dict[str, Any]:
         name = "moe-shared-expert-intermediate-size"
         data["shared_ffn"] = whole(path, f"--{name}", settings[name])
     match = re.fullmatch(LAYERS_WITH_EXPERTS, settings.get("moe-layer-freq", "1"))
-    if match and match[1]:
-        data["dense_layers"] = int(match[1])
+    if match and match["some"]:
+        data["dense_layers"] = int(match["first"] or 1)
         if "ffn-hidden-size" in settings:
             data["dense_ffn"] = whole(path, "--ffn-hidden-size", settings["ffn-hidden-size"])
     return data

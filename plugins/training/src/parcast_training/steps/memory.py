@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from parcast_training.steps.dualpipe import dualpipe
 from parcast_training.steps.job import Job
 from parcast_training.steps.layout import Layout
 from parcast_training.steps.schedule import order
@@ -36,8 +37,8 @@ def memory_of(job: Job, layout: Layout) -> Memory:
     widths than 4 hidden as well, and what a layer needs while it is computed again; buffers of
     communication and fragmentation are left out.
     """
-    alike = job.is_uniform and layout.is_even
-    stages = {0, layout.pp - 1} if alike else range(layout.pp)
+    alike = job.is_uniform and layout.is_even and not layout.bidirectional
+    stages = {0, layout.pp - 1} if alike else range(layout.pp // layout.copies)
     return max((_of_stage(job, layout, stage) for stage in stages), key=lambda m: m.total)
 
 
@@ -90,13 +91,14 @@ def trained_ends(job: Job, layout: Layout, stage: int) -> float:
 def embedding_weights(job: Job, layout: Layout, stage: int) -> float:
     """Return the weights of embedding and output layer on a rank of a stage.
 
-    The last stage has those that join tokens for further ones as well, and an embedding for them.
+    A stage with the last piece has those that join tokens for further ones as well, and an
+    embedding for them.
     """
-    table, last = job.vocabulary * job.hidden / layout.tp, layout.pp - 1
-    tables = (stage == 0) + (stage == last)
+    table = job.vocabulary * job.hidden / layout.tp
+    tables = layout.has_first(stage) + layout.has_last(stage)
     if job.tied:
         tables = min(tables, 1)
-    joining = further_weights(job, layout) if stage == last else 0.0
+    joining = further_weights(job, layout) if layout.has_last(stage) else 0.0
     return table * tables + joining
 
 
@@ -104,7 +106,8 @@ def further_weights(job: Job, layout: Layout) -> float:
     """Return the weights behind the last layer that predict further tokens but for their layers."""
     if not job.mtp:
         return 0.0
-    embedding = 0 if job.tied or layout.pp == 1 else job.vocabulary * job.hidden
+    has_first = layout.has_first(layout.pp - 1)
+    embedding = 0 if job.tied or has_first else job.vocabulary * job.hidden
     return (job.merging_weights + embedding) / layout.tp
 
 
@@ -124,7 +127,8 @@ def weight_bytes(job: Job) -> int:
 
 
 def _of_stage(job: Job, layout: Layout, stage: int) -> Memory:
-    splits = layout.dp * layout.cp, layout.dp * layout.cp / job.ep
+    ranks = layout.dp * layout.cp * layout.copies
+    splits = ranks, ranks / job.ep
 
     def bytes_of(width: int, least: int, layers: tuple[float, float], ends: float) -> float:
         shared, experts = layers[0] + ends, layers[1]
@@ -150,7 +154,7 @@ def _activations(job: Job, layout: Layout, stage: int) -> float:
     again = [_without_recomputation(s, layout) - layer_activations(s, layout) for s, _ in sorts]
     # a layer is computed again as a whole
     total = tokens * (_held(job, layout, stage) + max(again))
-    if stage == layout.pp - 1:  # logits in 32 bits
+    if layout.has_last(stage):  # logits in 32 bits
         total += 4 * (1 + job.mtp) * tokens * job.vocabulary / layout.tp
     return total
 
@@ -161,6 +165,8 @@ def _held(job: Job, layout: Layout, stage: int) -> float:
         _of_piece(piece_sorts(job, layout, stage, chunk), layout, layer_activations)
         for chunk in range(layout.chunks)
     ]
+    if layout.bidirectional:
+        return _most_put_off(job, layout, stage, of_pieces)
     flight = _in_flight(layout, stage)
     if len(set(of_pieces)) > 1:
         return _most_held(layout, stage, of_pieces)
@@ -177,6 +183,27 @@ def _of_piece(sorts: Sorts, layout: Layout, of_layer: Callable[[Job, Layout], fl
     return sum(count * of_layer(sort, layout) for sort, count in sorts)
 
 
+def _most_put_off(job: Job, layout: Layout, stage: int, of_pieces: list[float]) -> float:
+    """Return the most that a stage of DualPipe holds, by playing its passes.
+
+    Where pieces are alike and gradients that are put off need no more than their pass kept, that
+    is what pp + 1 passes keep (arXiv 2412.19437, table 2). More microbatches are more pairs, which
+    go back as often as forth.
+    """
+    waiting = [
+        _of_piece(piece_sorts(job, layout, stage, chunk), layout, _for_weights)
+        for chunk in range(layout.chunks)
+    ]
+    held = most = 0.0
+    for step in dualpipe(layout.pp, layout.near(stage), layout.pp):
+        for part in step.parts:
+            held += of_pieces[part.chunk] if part.kind == "F" else 0.0
+            held -= of_pieces[part.chunk] if part.kind in "BI" else 0.0
+            held += {"I": 1, "W": -1}.get(part.kind, 0) * waiting[part.chunk]
+            most = max(most, held)
+    return most
+
+
 def _most_held(layout: Layout, stage: int, of_pieces: list[float]) -> float:
     """Return the most that a stage holds whose pieces differ, by playing its passes.
 
@@ -184,7 +211,7 @@ def _most_held(layout: Layout, stage: int, of_pieces: list[float]) -> float:
     """
     few = replace(layout, microbatches=min(layout.microbatches, 4 * layout.pp))
     held = most = 0.0
-    for step in order(few, stage):
+    for step in (part for run in order(few, stage) for part in run.parts):
         held += of_pieces[step.chunk] if step.kind == "F" else -of_pieces[step.chunk]
         most = max(most, held)
     return most
@@ -239,5 +266,5 @@ def _in_flight(layout: Layout, stage: int) -> float:
     """Return how many pieces of how many microbatches a stage holds at most at once."""
     pp, v, m = layout.pp, layout.chunks, layout.microbatches
     if v == 1:
-        return min(pp - stage, m)
-    return min(2 * (pp - stage - 1) + (v - 1) * pp + 1, m * v)
+        return min(pp - stage + layout.pairs, m)
+    return min(2 * (pp - stage - 1) + (v - 1) * pp + 1 + layout.pairs, m * v)

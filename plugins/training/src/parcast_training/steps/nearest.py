@@ -70,7 +70,7 @@ def _changes(job: Job, more: int) -> Iterator[dict[str, Any]]:
     wide = gcd(job.heads, job.kv_heads or job.heads, job.ffn_width)
     numbers = {
         "tp": divisors(wide),
-        "pp": divisors(job.layers),
+        "pp": _stages(job),
         "cp": divisors(job.sequence),
         "ep": divisors(job.experts),
         "interleave": divisors(job.layers),
@@ -85,16 +85,22 @@ def _changes(job: Job, more: int) -> Iterator[dict[str, Any]]:
     elif job.layers % job.pp and not more and (ends := uneven(job.layers, job.pp)):
         yield {"first_layers": ends[0], "last_layers": ends[1]}
     bad = [k for k, able in numbers.items() if k != "micro_batch" and getattr(job, k) not in able]
-    others = [n for n in (*numbers, "schedule") if n not in {*bad, "offload"}]
+    others = [n for n in (*numbers, "schedule", "overlap_experts") if n not in {*bad, "offload"}]
     reach = _REACH[min(len(bad) + more, len(_REACH) - 1)]
     values: dict[str, list[Any]] = {
         name: _around(able, getattr(job, name), reach) for name, able in numbers.items()
     }
     values["schedule"] = [s for s in ("interleaved", "1f1b") if s != job.schedule]
+    values["overlap_experts"] = [False] if job.overlap_experts else []
     for names in combinations(others, more):
         changed = (*bad, *names)
         for chosen in product(*(values[name] for name in changed)):
             yield dict(zip(changed, chosen, strict=True))
+
+
+def _stages(job: Job) -> list[int]:
+    """Return how many stages divide the layers, and go with the schedule."""
+    return [pp for pp in divisors(job.layers) if job.schedule != "dualpipe" or pp % 2 == 0]
 
 
 def _around(numbers: list[int], wanted: int, reach: int) -> list[int]:
@@ -113,10 +119,18 @@ def _fitting(job: Job, p: int) -> Iterator[dict[str, int]]:
         if job.dp not in {None, dp}:
             other["dp"] = dp
         yield other
-        samples = dp * job.micro_batch * (job.pp if job.interleave > 1 else 1)
-        if job.global_batch % samples:
-            for batch in _multiples(job.global_batch, samples):
+        of, least = _microbatches(job)
+        samples = dp * job.micro_batch
+        if job.global_batch % (samples * of) or job.global_batch < samples * least:
+            for batch in _multiples(max(job.global_batch, samples * least), samples * of):
                 yield {**other, "global_batch": batch}
+
+
+def _microbatches(job: Job) -> tuple[int, int]:
+    """Return what divides the microbatches of a job's schedule, and the least of them."""
+    if job.schedule == "dualpipe":
+        return 2, 2 * job.pp
+    return (job.pp, job.pp) if job.interleave > 1 else (1, 1)
 
 
 def _multiples(number: int, of: int, *, bounded: int | None = None) -> Iterable[int]:
@@ -148,7 +162,7 @@ def _distance(job: Job, p: int, changes: Changes) -> float:
         before = p if name == "p" else getattr(job, name)
         if name in {"sp", "zero", "offload"}:
             far += abs(value - before)
-        elif name in {"schedule", "first_layers", "last_layers"}:
+        elif name in {"schedule", "first_layers", "last_layers", "overlap_experts"}:
             far += 1.0
         else:
             far += abs(log2(value / before))

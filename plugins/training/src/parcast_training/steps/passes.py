@@ -10,8 +10,10 @@ from typing import Literal
 from parcast.errors import UnsupportedError
 from parcast_training.steps.exchanges import (
     Members,
+    followed,
     for_parameters,
     members_of,
+    mirror_of,
     scattered,
     summed,
 )
@@ -26,7 +28,7 @@ from parcast_training.steps.kernels import (
     updated_weights,
 )
 from parcast_training.steps.layer import Layer
-from parcast_training.steps.layering import is_hidden, layered, repeated
+from parcast_training.steps.layering import Layers, is_hidden, layered, paired, repeated
 from parcast_training.steps.layout import Layout
 from parcast_training.steps.memory import (
     further_weights,
@@ -35,8 +37,8 @@ from parcast_training.steps.memory import (
     trained_ends,
     weight_bytes,
 )
-from parcast_training.steps.segments import Hop, Hops, Repeat, Ring, Segment, Work
-from parcast_training.steps.sorts import Sorts, merged, piece_sorts, stage_sorts
+from parcast_training.steps.segments import Group, Hop, Hops, Repeat, Ring, Segment, Work
+from parcast_training.steps.sorts import Piece, merged, piece_sorts, stage_sorts
 
 #: Whose gradients are reduced beside a backward pass: of no piece, its own, or the one before it.
 Reduces = Literal["", "own", "previous"]
@@ -52,9 +54,9 @@ class Passes:
     hops: Hops
     per_node: int  #: ranks of a node
 
-    def messages(self, stride: int, size: float) -> Hop:
-        """Return what a message costs to a rank so far away."""
-        return self.hops(0, stride, size)
+    def messages(self, group: Group, size: float) -> Hop:
+        """Return what a message costs between neighbors of a group."""
+        return self.hops(group.start, group.start + group.stride, size)
 
     @cached_property
     def _members(self) -> Mapping[str, Members]:
@@ -84,50 +86,33 @@ class Passes:
         """Return how long kernels take."""
         return seconds(kernels, self.rates, precision or self.job.precision)
 
-    def forward(
-        self, sorts: Sorts, *, first: bool, last: bool, gathers: bool
-    ) -> tuple[Segment, ...]:
+    def forward(self, piece: Piece, *, gathers: bool) -> tuple[Segment, ...]:
         """Return a microbatch's forward pass through a piece.
 
         Parameters
         ----------
-        sorts
-            The piece's layers.
-        first, last
-            Whether the piece begins with the embedding, ends in the output layer.
+        piece
+            Its layers and ends.
         gathers
             Whether weights are gathered beside it, after the optimizer of the step before.
         """
-        job = self.job
-        gathers = gathers or job.zero == 3
         layers = layered(
-            [self.layer(sort).forward(count, gathers=gathers) for sort, count in sorts],
-            after=self._head_table() if last else (),
-            overlap=job.overlap_parameters,
+            self._forward_layers(piece, gathers=gathers or self.job.zero == 3),
+            after=self._head_table() if piece.last else (),
+            overlap=self.job.overlap_parameters,
         )
-        before = (*self._table(), *self._embedding()) if first else ()
-        if not last:
-            return (*before, *layers)
-        logits = self.time(head_kernels(job, self.layout)[0], self._head_precision())
-        return (*before, *layers, Work("head", logits))
+        before, after = self._forward_ends(piece)
+        return (*before, *layers, *after)
 
     def backward(
-        self,
-        sorts: Sorts,
-        *,
-        first: bool,
-        last: bool,
-        reduces: Reduces = "",
-        weights: bool = True,
+        self, piece: Piece, *, reduces: Reduces = "", weights: bool = True
     ) -> tuple[Segment, ...]:
         """Return a microbatch's backward pass through a piece.
 
         Parameters
         ----------
-        sorts
-            The piece's layers.
-        first, last
-            Whether the piece begins with the embedding, ends in the output layer.
+        piece
+            Its layers and ends.
         reduces
             Whose gradients are reduced beside it, as with a step's last microbatch.
         weights
@@ -136,21 +121,56 @@ class Passes:
         job = self.job
         parts = self.layout.pp - 1 if reduces == "previous" else 1
         parts = parts if reduces or job.zero >= 2 else 0
-        backward = [
-            self.layer(sort).backward(count, weights=weights, parts=parts)
-            for sort, count in reversed(sorts)
-        ]
+        backward = self._backward_layers(piece, weights=weights, parts=parts)
         if reduces == "previous":
             layers = repeated(backward)
         else:
-            head = self._head_gradients() if last else ()
+            head = self._head_gradients() if piece.last else ()
             layers = layered(backward, before=head, overlap=job.overlap_gradients)
+        before, after = self._backward_ends(piece, weights=weights)
+        return (*before, *layers, *after)
+
+    def pair(self, forward: Piece, backward: Piece) -> tuple[Segment, ...]:
+        """Return a forward and a backward pass at once, of other microbatches and pieces.
+
+        Experts' exchanges of each are beside kernels of both.
+        """
+        forward_before, forward_after = self._forward_ends(forward)
+        backward_before, backward_after = self._backward_ends(backward, weights=True)
+        layers = paired(
+            self._forward_layers(forward, gathers=False),
+            self._backward_layers(backward, weights=True, parts=0),
+        )
+        before = (*forward_before, *backward_before)
+        return (*before, *layers, *forward_after, *backward_after)
+
+    def _forward_layers(self, piece: Piece, *, gathers: bool) -> list[Layers]:
+        return [self.layer(sort).forward(count, gathers=gathers) for sort, count in piece.sorts]
+
+    def _backward_layers(self, piece: Piece, *, weights: bool, parts: int) -> list[Layers]:
+        return [
+            self.layer(sort).backward(count, weights=weights, parts=parts)
+            for sort, count in reversed(piece.sorts)
+        ]
+
+    def _forward_ends(self, piece: Piece) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
+        """Return what a forward pass does before its layers and after them."""
+        before = (*self._table(), *self._embedding()) if piece.first else ()
+        if not piece.last:
+            return before, ()
+        logits = self.time(head_kernels(self.job, self.layout)[0], self._head_precision())
+        return before, (Work("head", logits),)
+
+    def _backward_ends(
+        self, piece: Piece, *, weights: bool
+    ) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
+        """Return what a backward pass does before its layers and after them."""
         before: tuple[Segment, ...] = ()
-        if last:
+        if piece.last:
             before = (Work("head", self._head_backward(weights=weights)),)
-        if not first or job.lora:
-            return (*before, *layers)
-        return (*before, *layers, *self._embedding(), *self._table_gradients())
+        if not piece.first or self.job.lora:
+            return before, ()
+        return before, (*self._embedding(), *self._table_gradients())
 
     @cached_property
     def hides(self) -> bool:
@@ -160,41 +180,44 @@ class Passes:
         layer = self.layer(self.job).backward(1, weights=True, parts=self.layout.pp - 1)
         return is_hidden(layer.reduce, layer.work)
 
-    def weight_gradients(self, sorts: Sorts, *, last: bool) -> tuple[Segment, ...]:
-        """Return what a zero-bubble schedule puts off: gradients of a piece's weights."""
+    def weight_gradients(self, piece: Piece) -> tuple[Segment, ...]:
+        """Return what some schedules put off: gradients of a piece's weights."""
         layers = tuple(
             Repeat(count, (Work("kernels", self.layer(sort).weights_work),))
-            for sort, count in sorts
+            for sort, count in piece.sorts
         )
-        trained = last and not self.job.lora
+        trained = piece.last and not self.job.lora
         return (*layers, Work("head", self._head_product())) if trained else layers
 
     def gradients_after(self, stage: int, chunks: range) -> tuple[Segment, ...]:
         """Return the reduction of the gradients of pieces of a stage, after all passes."""
         if self.job.zero >= 2:
             return ()
+        mirror = mirror_of(self.layout, stage)
         sorts = merged(piece_sorts(self.job, self.layout, stage, chunk) for chunk in chunks)
-        rings = [(count, self.layer(sort).reducing()) for sort, count in sorts]
+        rings = [(count, self.layer(sort).reducing(mirror=mirror)) for sort, count in sorts]
         return tuple(Repeat(count, ring) for count, ring in rings if ring)
 
     def ending(self, stage: int) -> tuple[Segment, ...]:
         """Return what ends a step on a stage: its embedding's gradients, and the optimizer."""
         job, layout = self.job, self.layout
+        mirror = mirror_of(layout, stage)
+        data = followed(self.data, mirror)
         words = trained_ends(job, layout, stage)
         update = self._update(stage)
         ends: tuple[Segment, ...] = ()
         if words and job.zero < 2:
             size = words * gradient_bytes(job)
             reduce = scattered if job.zero else summed
-            ends = reduce(self.data, size, self.messages)
+            ends = reduce(data, size, self.messages)
         if job.zero in {1, 2}:
             after: tuple[Segment, ...] = ()
-            if not job.overlap_parameters:
+            if layout.bidirectional or not job.overlap_parameters:
                 layers = stage_sorts(job, layout, stage)
-                rings = [(count, self.layer(sort).gathering()) for sort, count in layers]
+                rings = [(count, self.layer(sort).gathering(mirror)) for sort, count in layers]
                 after = tuple(Repeat(count, ring) for count, ring in rings if ring)
             if words:
-                after += scattered(self._gathered, words * weight_bytes(job), self.messages)
+                after += scattered(for_parameters(data), words * weight_bytes(job), self.messages)
             return (*ends, *update, *after)
         return (*ends, *update)
 
@@ -229,10 +252,6 @@ class Passes:
         split = layout.tp if job.sp else 1
         return 2 * job.micro_batch * job.sequence / layout.cp * job.hidden / split
 
-    @property
-    def _gathered(self) -> Members:
-        return for_parameters(self.data)
-
     def _table(self) -> tuple[Ring, ...]:
         """Return the gathering of the embedding's weights."""
         return self._gathering(self._table_weights)
@@ -248,7 +267,8 @@ class Passes:
     def _gathering(self, weights: float) -> tuple[Ring, ...]:
         if self.job.zero < 3 or not weights:
             return ()
-        return scattered(self._gathered, weights * weight_bytes(self.job), self.messages)
+        data = for_parameters(self.data)
+        return scattered(data, weights * weight_bytes(self.job), self.messages)
 
     def _table_gradients(self) -> tuple[Ring, ...]:
         """Return the reduction of the embedding's gradients."""

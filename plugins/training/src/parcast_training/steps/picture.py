@@ -80,7 +80,7 @@ def layout_text(row: Mapping[str, Any]) -> str:
     sizes.append(f"micro {row['micro_batch']}")
     if row["interleave"] > 1:
         sizes.append(f"{row['interleave']} pieces")
-    if row["schedule"] == "zero-bubble":
+    if row["schedule"] in {"zero-bubble", "dualpipe"}:
         sizes.append(row["schedule"])
     if row["zero"]:
         sizes.append(f"zero {row['zero']}")

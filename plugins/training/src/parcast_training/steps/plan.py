@@ -14,7 +14,7 @@ from parcast.model import Accelerator
 from parcast_training.steps.job import Job
 from parcast_training.steps.layout import Layout, divisors, layout_of, uneven
 from parcast_training.steps.memory import Memory, memory_of
-from parcast_training.steps.schedule import Pass
+from parcast_training.steps.pipeline import Pass
 from parcast_training.steps.segments import Hops, total
 from parcast_training.steps.step import Step, step_of
 
@@ -49,6 +49,7 @@ class Plan:
     possible: int  #: layouts that can be
     fitting: tuple[Choice, ...]  #: of these, with enough memory, the least bound first
     timed: int  #: of these, by their schedule; the others' bounds are above the best
+    least: float  #: bytes that an accelerator needs in the layout that needs the fewest
 
 
 def planned(
@@ -81,7 +82,7 @@ def planned(
     checkpoint
         Seconds of each step for writing checkpoints, the same in all layouts.
     """
-    possible, fitting = 0, list[Choice]()
+    possible, fitting, least = 0, list[Choice](), float("inf")
     for varied in layouts(job, p, accelerator, fixed or {}):
         try:
             layout = layout_of(varied, p)
@@ -89,6 +90,7 @@ def planned(
             continue
         memory = memory_of(varied, layout)
         possible += 1
+        least = min(least, memory.total)
         if memory.total > accelerator.memory:
             continue
         step = step_of(varied, layout, accelerator, hops, accelerator.per_node, checkpoint)
@@ -106,7 +108,7 @@ def planned(
             break
         timed += 1
         best = sorted([*best, choice], key=lambda c: c.step.seconds)[: max(count, 1)]
-    return Plan(tuple(best), possible, tuple(fitting), timed)
+    return Plan(tuple(best), possible, tuple(fitting), timed, least)
 
 
 def front(choices: Iterable[Choice]) -> tuple[Choice, ...]:
@@ -142,7 +144,7 @@ def layouts(job: Job, p: int, accelerator: Accelerator, fixed: Mapping[str, Any]
         "ep": divisors(job.experts),
         "micro_batch": _MICRO,
         "interleave": divisors(job.layers),
-        "schedule": ("1f1b", "zero-bubble"),
+        "schedule": ("1f1b", "zero-bubble", "dualpipe"),
         "zero": (0, 1, 3),
         "recompute": ("none", "selective", "full"),
     }
@@ -180,7 +182,10 @@ def _sensible(job: Job, p: int, chosen: Mapping[str, Any], fixed: Mapping[str, A
         return False
     if job.global_batch % (p // ranks * chosen["micro_batch"]):
         return False
-    if chosen["schedule"] == "zero-bubble" and (pp == 1 or pieces > 1) and "schedule" not in fixed:
+    if "schedule" in fixed:
+        if (pieces > 1) != (fixed["schedule"] == "interleaved"):
+            return False
+    elif chosen["schedule"] != "1f1b" and (pp == 1 or pieces > 1):
         return False
     if chosen["zero"] == 3 and pp > 1 and "zero" not in fixed:
         return False  # weights would be gathered for each microbatch of each stage
@@ -196,8 +201,10 @@ def lower_bound(step: Step) -> float:
     A stage begins after a forward pass of each stage before it, and its last backward pass is
     followed by one of each; between them it does all of its own.
     """
+    if step.layout.bidirectional:
+        return _bidirectional_bound(step)
     layout, m = step.layout, step.layout.microbatches
-    forward, backward = Pass("F", 0, 0), Pass("B", 0, m - 1)
+    forward, backward = Pass("F", 0, 0), Pass("I" if step.zero_bubble else "B", 0, m - 1)
     reduces, ending = step.after(0)
     end, around, bound = total(reduces) + total(ending), 0.0, 0.0
     alike = step.job.is_uniform and layout.is_even
@@ -215,6 +222,21 @@ def lower_bound(step: Step) -> float:
     return bound * (1 - 1e-12)
 
 
+def _bidirectional_bound(step: Step) -> float:
+    """Return the same where stages end one after another: each does all of its own passes.
+
+    It begins after a forward pass of each stage between it and the nearer end, and what follows
+    its passes is its own.
+    """
+    layout, before, bound = step.layout, 0.0, 0.0
+    for stage in range(layout.pp // 2):
+        reduces, ending = step.after(stage)
+        seconds = before + _passes(step, stage) + total(reduces) + total(ending)
+        bound = max(bound, seconds)
+        before += step.pass_seconds(stage, Pass("F", 0, 0)) + step.hop(stage, stage + 1).wire
+    return bound * (1 - 1e-12)
+
+
 def _passes(step: Step, stage: int) -> float:
     """Return the seconds of all passes of a stage."""
-    return sum(times * step.pass_seconds(stage, run) for run, times in step.runs())
+    return sum(times * step.pass_seconds(stage, run) for run, times in step.runs(stage))

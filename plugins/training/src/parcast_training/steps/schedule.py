@@ -1,37 +1,27 @@
-"""In which order a stage does its passes, and when each ends."""
+"""In which order a stage does its passes."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
 
+from parcast_training.steps.dualpipe import dualpipe
 from parcast_training.steps.layout import Layout
-from parcast_training.steps.segments import Hop
-
-Kind = Literal["F", "B", "W"]
-
-
-@dataclass(frozen=True, slots=True)
-class Pass:
-    """A pass of a microbatch through a piece of a stage."""
-
-    kind: Kind
-    chunk: int
-    microbatch: int
-
-
-#: A pass on a stage.
-Event = tuple[int, Pass]
+from parcast_training.steps.pipeline import Pass
 
 
 def order(layout: Layout, stage: int, *, zero_bubble: bool = False) -> Iterator[Pass]:
     """Yield the passes of a stage in their order.
 
     One forward, one backward (arXiv 2104.04473, section 2.2), interleaved where there are several
-    pieces; with ``zero_bubble`` gradients of weights are put off as ZB-H1 does (arXiv 2401.10241).
+    pieces; with ``zero_bubble`` gradients of weights are put off as ZB-H1 does (arXiv 2401.10241);
+    with a pipeline each way as DualPipe has it.
     """
+    if layout.bidirectional:
+        yield from dualpipe(layout.pp, layout.near(stage), layout.microbatches)
+        return
     if zero_bubble:
         yield from _zero_bubble(layout, stage)
         return
@@ -40,18 +30,45 @@ def order(layout: Layout, stage: int, *, zero_bubble: bool = False) -> Iterator[
     for k in range(warm):
         yield _forward(layout, k)
     for k in range(count - warm):
-        yield _forward(layout, warm + k)
-        yield _backward(layout, k)
+        forward, backward = _forward(layout, warm + k), _backward(layout, k)
+        if layout.pairs:
+            yield replace(forward, beside=backward)
+        else:
+            yield forward
+            yield backward
     for k in range(count - warm, count):
         yield _backward(layout, k)
 
 
 def warm_up(layout: Layout, stage: int) -> int:
-    """Return how many forward passes a stage does before its first backward pass."""
+    """Return how many forward passes a stage does before its first backward pass.
+
+    In pairs it is one more, as Megatron-LM has it: a pass is beside one of another microbatch.
+    """
     count = layout.microbatches * layout.chunks
     if layout.chunks == 1:
-        return min(layout.pp - 1 - stage, count)
-    return min(2 * (layout.pp - 1 - stage) + (layout.chunks - 1) * layout.pp, count)
+        return min(layout.pp - 1 - stage + layout.pairs, count)
+    slack = 2 * (layout.pp - 1 - stage) + (layout.chunks - 1) * layout.pp
+    return min(slack + layout.pairs, count)
+
+
+@lru_cache(4096)
+def pair_counts(layout: Layout, stage: int) -> tuple[tuple[Pass, int], ...]:
+    """Return the passes of a stage in pairs that differ, and how often it does each.
+
+    Microbatches that are neither the first of a forward pass nor the last of a backward pass are
+    all the last, or the first.
+    """
+    last = layout.microbatches - 1
+
+    def alike(run: Pass) -> Pass:
+        forward = run.kind == "F"
+        special, usual = (0, last) if forward else (last, 0)
+        beside = None if run.beside is None else alike(run.beside)
+        microbatch = special if run.microbatch == special else usual
+        return replace(run, microbatch=microbatch, beside=beside)
+
+    return tuple(Counter(alike(run) for run in order(layout, stage)).items())
 
 
 def _forward(layout: Layout, k: int) -> Pass:
@@ -77,93 +94,8 @@ def _zero_bubble(layout: Layout, stage: int) -> Iterator[Pass]:
         if k < m:
             yield Pass("F", 0, k)
         if k >= warm:
-            yield Pass("B", 0, k - warm)
+            yield Pass("I", 0, k - warm)
             if k - warm >= late:
                 yield Pass("W", 0, k - warm - late)
     for k in range(m - late, m):
         yield Pass("W", 0, k)
-
-
-def played(
-    layout: Layout,
-    seconds: Callable[[int, Pass], float],
-    hop: Callable[[int, int], Hop],
-    *,
-    zero_bubble: bool = False,
-    before: dict[Event, Event] | None = None,
-) -> list[float]:
-    """Return when each stage ends all its passes.
-
-    Parameters
-    ----------
-    layout
-        Stages, pieces and microbatches.
-    seconds
-        Of a pass on a stage.
-    hop
-        What a message from a stage to another costs.
-    zero_bubble
-        The order of passes.
-    before
-        Gets, for each pass, the one whose end it began at, on its stage or another.
-    """
-    orders = [deque(order(layout, s, zero_bubble=zero_bubble)) for s in range(layout.pp)]
-    clocks = [0.0] * layout.pp
-    latest: list[Event | None] = [None] * layout.pp
-    arrivals: dict[Event, tuple[float, Event]] = {}
-    ready = deque(range(layout.pp))
-    waiting: set[Event] = set()
-    while ready:
-        stage = ready.popleft()
-        while orders[stage]:
-            step = orders[stage][0]
-            event, cause = (stage, step), latest[stage]
-            sender = source(layout, stage, step)
-            if sender is not None:
-                if event not in arrivals:
-                    waiting.add(event)
-                    break
-                arrived, sent_by = arrivals.pop(event)
-                if arrived > clocks[stage]:
-                    clocks[stage], cause = arrived, sent_by
-                clocks[stage] += hop(sender, stage).receive
-            if before is not None and cause is not None:
-                before[event] = cause
-            latest[stage] = event
-            orders[stage].popleft()
-            clocks[stage] += seconds(stage, step)
-            to = target(layout, stage, step)
-            if to is not None:
-                cost = hop(stage, to[0])
-                clocks[stage] += cost.send
-                arrivals[to] = clocks[stage] + cost.wire, event
-                if to in waiting:
-                    waiting.remove(to)
-                    ready.append(to[0])
-    return clocks
-
-
-def source(layout: Layout, stage: int, step: Pass) -> int | None:
-    """Return the stage whose message a pass waits for, if any."""
-    last = layout.pp - 1
-    if step.kind == "F" and (stage or step.chunk) and last:
-        return stage - 1 if stage else last
-    if step.kind == "B" and (stage < last or step.chunk < layout.chunks - 1) and last:
-        return stage + 1 if stage < last else 0
-    return None
-
-
-def target(layout: Layout, stage: int, step: Pass) -> tuple[int, Pass] | None:
-    """Return the stage that a pass sends to, and the pass there that waits for it, if any."""
-    last = layout.pp - 1
-    if not last or step.kind == "W":
-        return None
-    if step.kind == "F":
-        if stage < last:
-            return stage + 1, step
-        if step.chunk < layout.chunks - 1:
-            return 0, Pass("F", step.chunk + 1, step.microbatch)
-        return None
-    if stage:
-        return stage - 1, step
-    return (last, Pass("B", step.chunk - 1, step.microbatch)) if step.chunk else None

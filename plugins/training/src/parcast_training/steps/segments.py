@@ -12,6 +12,7 @@ class Group:
 
     stride: int
     size: int
+    start: int = 0  #: a first rank of such a group
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,5 +139,5 @@ def beside(
 #: Gives the cost of a message from a rank to another, of so many bytes.
 Hops = Callable[[int, int, float], Hop]
 
-#: The same between ranks so far apart.
-Messages = Callable[[int, float], Hop]
+#: The same between neighbors of a group.
+Messages = Callable[[Group, float], Hop]

@@ -17,7 +17,7 @@ from parcast_training.steps.asking import (
 from parcast_training.steps.checkpoint import checkpoint_notes
 from parcast_training.steps.fitting import what_fits
 from parcast_training.steps.formula import algebra
-from parcast_training.steps.job import job_at
+from parcast_training.steps.job_settings import job_at
 from parcast_training.steps.step import Step
 from parcast_training.steps.unmodelled import configuration_notes
 
@@ -107,7 +107,7 @@ def notes(query: Query) -> tuple[str, ...]:
     shared = f"messages do not wait for each other, though contention is {contention!r}"
     job = job_at(query)
     return (
-        *(() if contention == "none" else (shared,)),
+        *(() if contention == "none" or query.p == 1 else (shared,)),
         *checkpoint_notes(query),
         *configuration_notes(job),
         *((_WIDE,) if job.precision == "fp32" else ()),
@@ -156,7 +156,7 @@ def details(step: Step, query: Query) -> dict[str, Any]:
             "dp": layout.dp,
             "ep": job.ep,
         },
-        "microbatches": layout.microbatches,
+        "microbatches": layout.microbatches * layout.copies,
         "weights": job.weights,
         "active_weights": job.active_weights,
         "tokens_per_second": tokens / seconds,

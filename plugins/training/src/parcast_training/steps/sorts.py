@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from parcast_training.steps.job import Job, counted
 from parcast_training.steps.layout import Layout
@@ -12,10 +13,26 @@ from parcast_training.steps.layout import Layout
 Sorts = tuple[tuple[Job, int], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Layers of a piece of a model, and whether it has the model's ends."""
+
+    sorts: Sorts
+    first: bool  #: begins with the embedding
+    last: bool  #: ends in the output layer
+
+
+def piece_of(job: Job, layout: Layout, stage: int, chunk: int) -> Piece:
+    """Return a piece of a stage."""
+    place = layout.place(stage, chunk)
+    sorts = piece_sorts(job, layout, stage, chunk)
+    return Piece(sorts, place == 0, place == layout.pieces - 1)
+
+
 def piece_sorts(job: Job, layout: Layout, stage: int, chunk: int) -> Sorts:
     """Return the layers of a piece, with what predicts further tokens behind the last one."""
     numbers = layout.numbers(stage, chunk)
-    last = stage == layout.pp - 1 and chunk == layout.chunks - 1
+    last = layout.place(stage, chunk) == layout.pieces - 1
     return counted(job, range(numbers.start, numbers.stop + (job.mtp if last else 0)))
 
 

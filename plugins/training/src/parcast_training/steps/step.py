@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from parcast_training.steps.dualpipe import pass_counts
 from parcast_training.steps.job import Job
 from parcast_training.steps.kernels import Rates
 from parcast_training.steps.layout import Layout
 from parcast_training.steps.memory import gradient_bytes, trained_ends
 from parcast_training.steps.passes import Passes, Reduces
-from parcast_training.steps.schedule import Event, Kind, Pass, played
+from parcast_training.steps.pipeline import Event, Kind, Pass
+from parcast_training.steps.playing import played
+from parcast_training.steps.schedule import pair_counts
 from parcast_training.steps.segments import Hop, Hops, Segment, Work, exposed, total, working
-from parcast_training.steps.sorts import Sorts, piece_sorts
+from parcast_training.steps.sorts import Piece, piece_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,27 +56,22 @@ class Step:
 
     def segments(self, stage: int, step: Pass) -> tuple[Segment, ...]:
         """Return what a pass is on a stage."""
-        layout = self.layout
-        first = stage == 0 and step.chunk == 0
-        last = stage == layout.pp - 1 and step.chunk == layout.chunks - 1
+        chunks = self._pieces[stage]
         gathers = step.kind == "F" and self.gathers(step)
         reduces = self.reduces(stage, step) if step.kind == "B" else ""
-        piece = self._pieces[stage][step.chunk]
-        key = (step.kind, piece, first, last, gathers, reduces)
+        beside = None if step.beside is None else chunks[step.beside.chunk]
+        key = (step.kind, chunks[step.chunk], beside, gathers, reduces)
         if key not in self._segments:
-            sorts = piece_sorts(self.job, layout, stage, step.chunk)
-            self._segments[key] = self._variant(
-                step.kind, sorts, first=first, last=last, gathers=gathers, reduces=reduces
-            )
+            self._segments[key] = self._variant(stage, step, gathers=gathers, reduces=reduces)
         return self._segments[key]
 
     @cached_property
     def _pieces(self) -> tuple[tuple[int, ...], ...]:
-        """Of each stage's pieces a number, equal for those with the same layers."""
-        layout, seen = self.layout, dict[Sorts, int]()
+        """Of each stage's pieces a number, equal for those with the same layers and ends."""
+        layout, seen = self.layout, dict[Piece, int]()
         return tuple(
             tuple(
-                seen.setdefault(piece_sorts(self.job, layout, stage, chunk), len(seen))
+                seen.setdefault(piece_of(self.job, layout, stage, chunk), len(seen))
                 for chunk in range(layout.chunks)
             )
             for stage in range(layout.pp)
@@ -82,6 +80,8 @@ class Step:
     def gathers(self, step: Pass) -> bool:
         """Return whether a forward pass gathers weights because of its place."""
         job = self.job
+        if self.layout.bidirectional:
+            return False
         return job.overlap_parameters and job.zero in {1, 2} and step.microbatch == 0
 
     def reduces(self, stage: int, step: Pass) -> Reduces:
@@ -105,7 +105,7 @@ class Step:
         """Microbatches beside whose backward passes the piece before has its gradients reduced."""
         layout = self.layout
         several = layout.chunks > 1 and layout.pp > 1
-        if not (several and self.overlaps and self.passes.hides):
+        if layout.pairs or not (several and self.overlaps and self.passes.hides):
             return range(0)
         return range(layout.microbatches - layout.pp, layout.microbatches - 1)
 
@@ -113,22 +113,25 @@ class Step:
     def overlaps(self) -> bool:
         """Whether a step's gradients are reduced beside its last backward pass."""
         job = self.job
-        return job.overlap_gradients and job.zero < 2 and not self.zero_bubble
+        puts_off = self.zero_bubble or self.layout.bidirectional
+        return job.overlap_gradients and job.zero < 2 and not puts_off
 
     @cached_property
-    def _segments(self) -> dict[tuple[str, int, bool, bool, bool, str], tuple[Segment, ...]]:
+    def _segments(self) -> dict[tuple[str, int, int | None, bool, str], tuple[Segment, ...]]:
         return {}
 
     def _variant(
-        self, kind: str, sorts: Sorts, *, first: bool, last: bool, gathers: bool, reduces: Reduces
+        self, stage: int, step: Pass, *, gathers: bool, reduces: Reduces
     ) -> tuple[Segment, ...]:
-        if kind == "W":
-            return self.passes.weight_gradients(sorts, last=last)
-        if kind == "F":
-            return self.passes.forward(sorts, first=first, last=last, gathers=gathers)
-        return self.passes.backward(
-            sorts, first=first, last=last, reduces=reduces, weights=not self.zero_bubble
-        )
+        piece = piece_of(self.job, self.layout, stage, step.chunk)
+        if step.beside is not None:
+            behind = piece_of(self.job, self.layout, stage, step.beside.chunk)
+            return self.passes.pair(piece, behind)
+        if step.kind == "W":
+            return self.passes.weight_gradients(piece)
+        if step.kind == "F":
+            return self.passes.forward(piece, gathers=gathers)
+        return self.passes.backward(piece, reduces=reduces, weights=step.kind == "B")
 
     @cached_property
     def pass_seconds(self) -> Callable[[int, Pass], float]:
@@ -167,10 +170,11 @@ class Step:
     def tied_bytes(self) -> float:
         """Bytes that first and last stage exchange twice, so that weights of both stay equal.
 
-        These are the embedding's, where the output layer is tied or predicts further tokens.
+        These are the embedding's, where the output layer is tied or predicts further tokens. With a
+        pipeline each way one stage has both.
         """
         job = self.job
-        if not (job.tied or job.mtp) or self.layout.pp == 1:
+        if not (job.tied or job.mtp) or self.layout.pp == 1 or self.layout.bidirectional:
             return 0.0
         return trained_ends(job, self.layout, 0) * gradient_bytes(job) / 2
 
@@ -216,15 +220,21 @@ class Step:
         """Seconds that the busiest stage waits for others."""
         return max(0.0, self.seconds - self.stages[self.busiest].busy)
 
-    def runs(self) -> Iterator[tuple[Pass, int]]:
+    def runs(self, stage: int) -> Iterator[tuple[Pass, int]]:
         """Yield the passes of a stage that differ, and how often it does each."""
-        m = self.layout.microbatches
-        kinds: tuple[Kind, ...] = ("F", "B", "W") if self.zero_bubble else ("F", "B")
+        layout, m = self.layout, self.layout.microbatches
+        if layout.bidirectional:
+            yield from pass_counts(layout.pp, layout.near(stage), m)
+            return
+        if layout.pairs:
+            yield from pair_counts(layout, stage)
+            return
+        kinds: tuple[Kind, ...] = ("F", "I", "W") if self.zero_bubble else ("F", "B")
         for kind in kinds:
             special, usual = (0, 1) if kind == "F" else (m - 1, 0)
             following = range(0) if kind == "F" else self.following
             others = m - 1 - len(following)
-            for chunk in range(self.layout.chunks):
+            for chunk in range(layout.chunks):
                 yield Pass(kind, chunk, special), 1
                 if following:
                     yield Pass(kind, chunk, following[0]), len(following)
@@ -233,7 +243,7 @@ class Step:
 
     def _stage(self, stage: int) -> Stage:
         compute, exchanges = 0.0, dict[str, float]()
-        for run, times in self.runs():
+        for run, times in self.runs(stage):
             segments = self.segments(stage, run)
             compute += times * working(segments)
             exposed(segments, exchanges, times)

@@ -17,6 +17,7 @@ from parcast_training.steps.megatron_layers import LAYERS_WITH_EXPERTS, WINDOW
 _REFUSED = (
     (r"experimental-attention-variant", "", "its attention is of another sort"),
     (r"moe-layer-freq", LAYERS_WITH_EXPERTS, "layers between others have no experts"),
+    (r"expert-interval", "1", "each second layer has no experts, where it states no other number"),
     (r"moe-latent-size", "", "its experts see a narrower token"),
     (r"is-hybrid-model|hybrid-.*|mamba-.*|linear-attention-.*", "", "its layers are recurrent"),
     (r"heterogeneous-layers-config-.*", "", "its layers differ"),
@@ -40,7 +41,7 @@ _LEFT_OUT = {
     "fp8-param-gather": "", "fp8-params": "", "pipeline-model-parallel-layout": "",
     "account-for-embedding-in-pipeline-split": "", "account-for-loss-in-pipeline-split": "",
     "num-distributed-optimizer-instances": "1", "hierarchical-context-parallel-sizes": "",
-    "cp-comm-type": "all_gather", "overlap-moe-expert-parallel-comm": "", "delay-wgrad-compute": "",
+    "cp-comm-type": "all_gather", "delay-wgrad-compute": "",
     "optimizer": "adam", "moe-router-num-groups": "1", "moe-router-group-topk": "1",
     "mcore-customization-config": "",
 }  # fmt: skip

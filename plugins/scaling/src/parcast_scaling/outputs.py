@@ -1,0 +1,166 @@
+"""What runs of well-known codes print: their time, and on how many processes."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import attrs
+
+from parcast.errors import FileError
+from parcast_scaling.times import Run
+
+#: Names of files that may be what a run printed.
+OUTPUT = re.compile(r".*\.(?:out|log|txt|lammps|o\d+)(?:\.\d+)?", re.IGNORECASE)
+
+_CLOCK = r"(?:(\d+)h)? *(?:(\d+)m)? *(?:([\d.]+)s)?"
+
+
+@attrs.frozen(kw_only=True)
+class Code:
+    """How the output of a code states what is needed, the last time that it does.
+
+    One output may be of several programs, such as the one that decomposes a mesh before the solver.
+    """
+
+    name: str
+    known_by: str  #: what only its outputs have
+    processes: str  #: of several numbers, the product
+    threads: str | None = None  #: of each process, where they are stated
+    seconds: str = ""
+    summed: bool = False  #: whether all times are meant, not the last
+    rate: str = ""  #: where the run ends early or late, and a rate is what it reports
+    unit: str = ""
+    unit_seconds: float = 1.0
+    work: str | None = None  #: numbers whose product is the work
+    what: str  #: of which the time is, in the code's own words
+
+
+CODES = (
+    Code(
+        name="LAMMPS",
+        known_by=r"Loop time of [\d.]+ on \d+ procs",
+        processes=r"Loop time of [\d.]+ on (\d+) procs",
+        seconds=r"Loop time of ([\d.]+) on",
+        work=r"Loop time of [\d.]+ on \d+ procs for (\d+) steps with (\d+) atoms",
+        what="Loop time",
+    ),
+    Code(
+        name="GROMACS",
+        known_by=r"Performance: +[\d.]+ +[\d.]+(?s:.*)Finished mdrun|GROMACS(?s:.*)Performance: ",
+        processes=r"Using (\d+) MPI (?:process|thread)",
+        threads=r"Using (\d+) OpenMP threads? per",
+        rate=r"Performance: +([\d.]+)",
+        unit="ns",
+        unit_seconds=86400.0,
+        what="ns/day",
+    ),
+    Code(
+        name="OpenFOAM",
+        known_by=r"ExecutionTime = [\d.]+ s",
+        processes=r"nProcs *: *(\d+)",
+        seconds=r"ExecutionTime = ([\d.]+) s",
+        what="ExecutionTime",
+    ),
+    Code(
+        name="Quantum ESPRESSO",
+        known_by=r"PWSCF +:.*WALL",
+        processes=r"running on +(\d+) processor",
+        threads=r"Threads/MPI process: +(\d+)",
+        seconds=rf"PWSCF +:.*CPU *{_CLOCK} *WALL",
+        what="PWSCF WALL",
+    ),
+    Code(
+        name="VASP",
+        known_by=r"General timing and accounting(?s:.*)Elapsed time \(sec\):",
+        processes=r"running on +(\d+) (?:total cores|mpi-ranks|nodes)",
+        threads=r"mpi-ranks, with +(\d+) threads",
+        seconds=r"Elapsed time \(sec\): +([\d.]+)",
+        what="Elapsed time",
+    ),
+    Code(
+        name="NAMD",
+        known_by=r"Benchmark time: \d+ CPUs [\d.]+ s/step",
+        processes=r"Benchmark time: (\d+) CPUs",
+        seconds=r"Benchmark time: \d+ CPUs ([\d.]+) s/step",
+        what="Benchmark time of a step",
+    ),
+    Code(
+        name="WRF",
+        known_by=r"Timing for main: time \S+ on domain",
+        processes=r"(?i)ntasks in X +(\d+) *, *ntasks in Y +(\d+)",
+        seconds=r"Timing for main: time \S+ on domain +1: +([\d.]+) elapsed",
+        summed=True,
+        what="Timing for main, of all steps of domain 1 together",
+    ),
+    Code(
+        name="CP2K",
+        known_by=r"GLOBAL\| Total number of message passing processes",
+        processes=r"GLOBAL\| Total number of message passing processes +(\d+)",
+        threads=r"GLOBAL\| Number of threads for this process +(\d+)",
+        seconds=r"(?m)^ CP2K +1 +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +([\d.]+)",
+        what="CP2K, the total of its longest process",
+    ),
+    Code(
+        name="NPB",
+        known_by=r"Benchmark Completed(?s:.*)Time in seconds",
+        processes=r"(?:Total processes|Total threads|Active processes) *= *(\d+)",
+        seconds=r"Time in seconds *= *([\d.]+)",
+        what="Time in seconds",
+    ),
+)
+
+
+@attrs.frozen(kw_only=True)
+class Printed:
+    """A run that an output is of."""
+
+    code: Code
+    run: Run
+    threads: bool  #: whether p counts threads
+
+    @property
+    def remark(self) -> str:
+        """What its time is."""
+        counts = "p counts processes times threads" if self.threads else "p counts processes"
+        return f"times are what {self.code.name} prints as {self.code.what}; {counts}"
+
+
+def read_output(text: str, where: str) -> Printed | None:
+    """Return the run that a text is the output of; None where no known code printed it.
+
+    Raises
+    ------
+    FileError
+        If it states no processes, or no time.
+    """
+    code = next((code for code in CODES if re.search(code.known_by, text)), None)
+    if code is None:
+        return None
+    processes = re.findall(code.processes, text)
+    times = re.findall(code.rate or code.seconds, text)
+    missing = "a time" if processes else "how many processes it ran on"
+    if not processes or not times:
+        raise FileError(
+            f"{where}: an output of {code.name} that does not say {missing}; write p and time into "
+            "a table"
+        )
+    threads = re.search(code.threads, text) if code.threads else None
+    number = int(threads[1]) if threads else 1
+    value = sum(map(_seconds, times)) if code.summed else _seconds(times[-1])
+    if not value > 0:
+        raise FileError(f"{where}: {code.name} prints a time of 0 there; leave it out")
+    work = re.findall(code.work, text) if code.work else []
+    n = float(int(work[-1][0]) * int(work[-1][1])) if work else 1.0
+    seconds = code.unit_seconds / value if code.rate else value
+    last = (processes[-1],) if isinstance(processes[-1], str) else processes[-1]
+    run = Run(float(math.prod(map(int, last)) * number), seconds, n, where)
+    return Printed(code=code, run=run, threads=number > 1)
+
+
+def _seconds(found: str | tuple[str, ...]) -> float:
+    """Return seconds of a number, or of hours, minutes and seconds."""
+    if isinstance(found, str):
+        return float(found)
+    hours, minutes, seconds = (float(part or 0) for part in found)
+    return 3600 * hours + 60 * minutes + seconds

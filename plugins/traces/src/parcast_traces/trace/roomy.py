@@ -1,0 +1,128 @@
+"""Arrays with a value for each channel of a run: in memory, and beyond a size in files.
+
+Such a file lies in the folder for temporary files and goes with the array. It is mapped, so that
+parts of it are in memory while they are used.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from mmap import MADV_DONTNEED, mmap
+from tempfile import TemporaryFile
+from typing import IO, Any
+from weakref import finalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast_traces.trace.packed_table import full
+
+#: Bytes of an array that are held in memory.
+MOST_HELD = 32 << 20
+
+#: Values that are filled or compared at once.
+PART = 1 << 20
+
+
+class Roomy:
+    """An array whose values all begin as one number.
+
+    Raises
+    ------
+    FileError
+        If there is no room for it.
+    """
+
+    def __init__(self, length: int, kind: Any, value: float = 0) -> None:
+        self.values: NDArray[Any]
+        self._mapped: mmap | None = None
+        size = length * np.dtype(kind).itemsize
+        if size <= MOST_HELD:
+            self.values = np.full(length, value, kind)
+            return
+        with _file() as file:
+            try:
+                os.posix_fallocate(file.fileno(), 0, size)  # a full disk is known before it is used
+            except OSError as error:
+                raise full(error) from None
+            self._mapped = mmap(file.fileno(), size)
+        self.values = np.frombuffer(self._mapped, kind)
+        if value:
+            for low in range(0, length, PART):
+                self.values[low : low + PART] = value
+                self.release()
+
+    def release(self) -> None:
+        """Let go of the parts of a file that are in memory."""
+        if self._mapped is not None:
+            self._mapped.madvise(MADV_DONTNEED)
+
+    def grown(self, length: int) -> Roomy:
+        """Return these values in a longer array, which ends in zeros."""
+        longer = Roomy(length, self.values.dtype)
+        for low in range(0, len(self.values), PART):
+            part = self.values[low : low + PART]
+            longer.values[low : low + len(part)] = part
+            self.release()
+            longer.release()
+        return longer
+
+
+class GrowingColumns:
+    """Columns of numbers to which rows are added, of some types of `array`."""
+
+    def __init__(self, codes: str) -> None:
+        self._held = tuple(array(code) for code in codes)
+        self._files: tuple[IO[bytes], ...] = ()
+        self._written = 0  #: rows
+        self._most = MOST_HELD // max(column.itemsize for column in self._held)
+
+    def __len__(self) -> int:
+        return self._written + len(self._held[0])
+
+    def append(self, row: tuple[int, ...]) -> None:
+        """Add a row.
+
+        Raises
+        ------
+        OverflowError
+            If a number is beyond its column's type.
+        FileError
+            If there is no room for it.
+        """
+        for column, value in zip(self._held, row, strict=True):
+            column.append(value)
+        if len(self._held[-1]) >= self._most:
+            self._write()
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """Return the columns, which rows are no longer added to."""
+        if not self._files:
+            return [np.array(column, column.typecode) for column in self._held]
+        self._write()
+        return [
+            np.frombuffer(mmap(file.fileno(), 0), column.typecode)
+            for file, column in zip(self._files, self._held, strict=True)
+        ]
+
+    def _write(self) -> None:
+        try:
+            if not self._files:
+                self._files = tuple(_file() for _ in self._held)
+                for file in self._files:
+                    finalize(self, file.close)
+            for file, column in zip(self._files, self._held, strict=True):
+                data = memoryview(column).cast("B")
+                while len(data):
+                    data = data[file.write(data) :]
+                data.release()
+        except OSError as error:
+            raise full(error) from None
+        self._written += len(self._held[0])
+        for column in self._held:
+            del column[:]
+
+
+def _file() -> IO[bytes]:
+    return TemporaryFile(prefix="parcast-", buffering=0)
