@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from parcast.plugins.kernels import compiling
 from parcast_spmd.models.fork_join import fork_join_sums
 from parcast_spmd.mva import mva_kernels as kernels
 from parcast_spmd.mva.exact_integral import symmetric_clusters
@@ -103,7 +104,8 @@ def grids() -> None:
         points, other = np.meshgrid(p, np.geomspace(0.01, 100, 20), indexing="ij")
         delay, queue = 100.0 / points + 1.0, other / points
         listed = [column.ravel().tolist() for column in (points, delay, queue)]
-        sio = best(lambda columns=listed: fork_join_sums(zip(*columns, strict=True)), 2)
+        with compiling():
+            sio = best(lambda columns=listed: fork_join_sums(zip(*columns, strict=True)), 3)
         bus = best(lambda p=points, z=delay, x=queue: delay_two_queues(p, z, x, x * 0.9), 2)
         steps = points.sum()
         row(f"SIO, {name}", sio, note=f"{steps:.2g} steps, {sio / steps * 1e9:.1f} ns each")

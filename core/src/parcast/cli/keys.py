@@ -91,13 +91,13 @@ def _default(default: Any, unit: str) -> str:
 
 def _comments(table: type) -> dict[str, str]:
     """Return what the ``#:`` comments of a class say of its fields, those it inherits included."""
-    found: dict[str, str] = {}
+    comments: dict[str, str] = {}
     for base in reversed(table.__mro__[:-1]):
         try:
-            found |= dict(_comments_in(inspect.getsource(base)))
+            comments |= dict(_comments_in(inspect.getsource(base)))
         except (OSError, TypeError):  # no source is installed
             continue
-    return found
+    return comments
 
 
 def _comments_in(source: str) -> Iterator[tuple[str, str]]:

@@ -117,7 +117,7 @@ def compare(
     """
     workloads, p = workloads_of(registry, listed(workload), repeatable(p))
     machines = [inputs.machine(registry, item) for item in listed(machine)]
-    named = solvers is not None
+    by_name = solvers is not None
     solvers = solver_names(registry, solvers, workloads)
     check_asked(mapping, settings, seed)
     packed = placement_of_jobs(placement, mapping, workloads)
@@ -145,7 +145,7 @@ def compare(
         uncertainty=uncertainty,
         tell=tell,
         explained=len(questions) <= MOST_EXPLAINED if elasticities is None else elasticities,
-        budget=None if named else budget,
+        budget=None if by_name else budget,
     )
     origin = provenance(registry, workloads, machines, settings or {}, seed)
     if over:

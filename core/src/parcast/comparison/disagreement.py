@@ -73,9 +73,11 @@ def _is_time(row: Row) -> bool:
 def _alike(row: Row, rows: Sequence[Row]) -> list[Row]:
     if not _is_time(row):
         return []
-    times = [(other, other.time or 0.0) for other in rows if _is_time(other)]
-    own = row.time or 0.0
-    return [other for other, seconds in times if abs(seconds - own) <= ALIKE * own]
+    times = [(rival, rival.time or 0.0) for rival in rows if _is_time(rival)]
+    seconds_of_row = row.time or 0.0
+    return [
+        rival for rival, seconds in times if abs(seconds - seconds_of_row) <= ALIKE * seconds_of_row
+    ]
 
 
 def _distance(row: Row, seconds: float) -> str:

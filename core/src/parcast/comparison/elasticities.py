@@ -102,13 +102,13 @@ def affordable(
     Of these the numbers alone; those without anything to ask are neither.
     """
     costs = {number: cost_of_elasticities(registry, answer) for number, answer in answers.items()}
-    known = {number: seconds for number, seconds in costs.items() if seconds is not None}
+    stated = {number: seconds for number, seconds in costs.items() if seconds is not None}
     chosen, left = {}, MOST_IN_ALL
-    for number, seconds in sorted(known.items(), key=lambda item: item[1]):
+    for number, seconds in sorted(stated.items(), key=lambda item: item[1]):
         left -= seconds
         if left >= 0:
             chosen[number] = answers[number]
-    return chosen, frozenset(known.keys() - chosen.keys())
+    return chosen, frozenset(stated.keys() - chosen.keys())
 
 
 @attrs.frozen
@@ -139,8 +139,8 @@ def by_parts(row: Row) -> Row:
 
 def with_bottleneck(row: Row, explained: Elasticities) -> Row:
     """Return a row with the number of the machine that most of its time scales with."""
-    named = {"binding": row.binding} if row.binding else {}
-    details = {**row.details, "elasticities": explained.parts, **named}
+    by_solver = {"binding": row.binding} if row.binding else {}
+    details = {**row.details, "elasticities": explained.parts, **by_solver}
     notes = row.notes
     if explained.step == COARSE_STEP:
         notes = (*notes, f"bottleneck: {_COARSE}")
@@ -282,14 +282,16 @@ def _share(before: Prediction, after: Prediction, step: float) -> float | None:
 def _sorted(
     paths: Sequence[str], shares: Sequence[float | None], step: float
 ) -> Elasticities | None:
-    known = [share for share in shares if share is not None]
-    if len(known) < len(shares):
+    answered = [share for share in shares if share is not None]
+    if len(answered) < len(shares):
         return None
-    if not all(-MOST_BEYOND <= share <= 1 + MOST_BEYOND for share in known):
+    if not all(-MOST_BEYOND <= share <= 1 + MOST_BEYOND for share in answered):
         return None
-    named = {path: share for path, share in zip(paths, known, strict=True) if abs(share) > LEAST}
-    ordered = dict(sorted(named.items(), key=lambda item: -item[1]))
-    rest = 1 - sum(ordered.values())
-    if step == STEP and rest < -MOST_TOGETHER:
+    deciding = {
+        path: share for path, share in zip(paths, answered, strict=True) if abs(share) > LEAST
+    }
+    ordered = dict(sorted(deciding.items(), key=lambda item: -item[1]))
+    remainder = 1 - sum(ordered.values())
+    if step == STEP and remainder < -MOST_TOGETHER:
         return None
-    return Elasticities(ordered | ({REST: rest} if abs(rest) > LEAST else {}), step)
+    return Elasticities(ordered | ({REST: remainder} if abs(remainder) > LEAST else {}), step)

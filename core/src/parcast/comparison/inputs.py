@@ -70,8 +70,8 @@ def _joins(registry: Catalog, source: object) -> bool:
     """Return whether a text names several jobs, as ``a.py+b.py``, and nothing of that name."""
     text = source if isinstance(source, str) else ""
     several = "+" in text and all(name.strip() for name in text.split("+"))
-    named = text in registry.workloads or os.path.exists(text)  # noqa: PTH110  (never raises)
-    return several and not named
+    is_name = text in registry.workloads or os.path.exists(text)  # noqa: PTH110  (never raises)
+    return several and not is_name
 
 
 def _named(

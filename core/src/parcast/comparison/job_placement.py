@@ -36,17 +36,21 @@ def node_of_each(
     InvalidPointError
         If a job has no nodes, or the machine lacks them.
     """
-    named = isinstance(placement, Mapping) or placement not in PLACEMENTS
-    if named:
+    is_stated = isinstance(placement, Mapping) or placement not in PLACEMENTS
+    if is_stated:
         nodes = _named(jobs, placement)
         _check_named(jobs, nodes, machine)
     else:
         nodes = _dealt(jobs, machine, str(placement), seed)
     places: list[int] = []
     for job in jobs:
-        own, ranks = np.array(nodes[job.name]), np.arange(job.processes or 0)
-        filled = ranks * len(own) // len(ranks) if named else ranks // machine.nodes.cores
-        places += own[ranks % len(own) if mapping == "cyclic" else filled].tolist()
+        nodes_of_job, ranks = np.array(nodes[job.name]), np.arange(job.processes or 0)
+        filled = (
+            ranks * len(nodes_of_job) // len(ranks) if is_stated else ranks // machine.nodes.cores
+        )
+        places += nodes_of_job[
+            ranks % len(nodes_of_job) if mapping == "cyclic" else filled
+        ].tolist()
     return tuple(places)
 
 
@@ -99,7 +103,7 @@ def _assigned(text: str) -> dict[str, str]:
     assigned: dict[str, list[str]] = {}
     nodes: list[str] = []
     for part in text.split(","):
-        name, equals, rest = part.rpartition("=")
+        name, equals, numbers = part.rpartition("=")
         if equals:
             if name.strip() in assigned:
                 raise InvalidPointError(f"placement: job {name.strip()} stands there twice")
@@ -110,20 +114,20 @@ def _assigned(text: str) -> dict[str, str]:
                 f"placement {text!r}: write {', '.join(PLACEMENTS)}, or the nodes of each job as "
                 f"a=0..31,b=32..63.{hint}"
             )
-        nodes.append(rest)
+        nodes.append(numbers)
     return {name: ",".join(parts) for name, parts in assigned.items()}
 
 
 def _check_named(jobs: Sequence[Job], nodes: Mapping[str, Sequence[int]], machine: Machine) -> None:
     last = machine.nodes.number
     for job in jobs:
-        own = nodes[job.name]
-        if not own or len(own) > (job.processes or 0):
+        nodes_of_job = nodes[job.name]
+        if not nodes_of_job or len(nodes_of_job) > (job.processes or 0):
             raise InvalidPointError(
-                f"placement: job {job.name} has {len(own)} nodes for {job.processes} processes; "
-                "name 1 for each process at the most"
+                f"placement: job {job.name} has {len(nodes_of_job)} nodes for {job.processes} "
+                "processes; name 1 for each process at the most"
             )
-        if wrong := [node for node in own if not _is_node(node, last)]:
+        if wrong := [node for node in nodes_of_job if not _is_node(node, last)]:
             there = "" if last is None else f" to {last - 1}"
             raise InvalidPointError(
                 f"placement: job {job.name} is on node {wrong[0]!r}, and the nodes of "

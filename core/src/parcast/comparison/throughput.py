@@ -37,8 +37,8 @@ class Items:
         FormulaError
             If it is no formula.
         """
-        named = _NAMED.fullmatch(text)
-        name, formula = named.groups() if named else (ITEMS, text)
+        assignment = _NAMED.fullmatch(text)
+        name, formula = assignment.groups() if assignment else (ITEMS, text)
         if not name:
             raise FormulaError(f"{text!r} names nothing before '='; write 'cells = n * n'")
         try:
@@ -90,5 +90,5 @@ def with_throughput(items: Items, counts: Sequence[float], rows: Sequence[Row]) 
 
 def _values(job: Job, query: Query) -> Mapping[str, Value]:
     """Return what a formula sees of one job."""
-    own = {name: query.values[f"{job.name}.{name}"] for name in job.workload.parameters}
-    return {**own, "p": job.processes or 0, "d": query.d}
+    parameters = {name: query.values[f"{job.name}.{name}"] for name in job.workload.parameters}
+    return {**parameters, "p": job.processes or 0, "d": query.d}

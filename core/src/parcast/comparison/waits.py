@@ -52,8 +52,8 @@ def without_waits(query: Query) -> Iterator[tuple[str, Query]]:
     """
     if query.machine.is_shared:
         parts = query.machine.parts.items()
-        own = {name: part for name, part in parts if not getattr(part, "of_others", False)}
-        query = attrs.evolve(query, machine=attrs.evolve(query.machine, parts=own))
+        remaining = {name: part for name, part in parts if not getattr(part, "of_others", False)}
+        query = attrs.evolve(query, machine=attrs.evolve(query.machine, parts=remaining))
         yield BACKGROUND, query
     if (even := balanced(query)) is not None:
         yield IMBALANCE, even
@@ -97,10 +97,10 @@ def waits(
     # several solvers are asked about the same query, which is evened once for all
     queries = {id(solved.question.query): solved.question.query for solved in answers}
     without = {key: tuple(without_waits(query)) for key, query in queries.items()}
-    asked = [without[id(solved.question.query)] for solved in answers]
+    changed = [without[id(solved.question.query)] for solved in answers]
     tasks = [
         resolve_task(solved.task.entry.name, query, solved.question.settings)
-        for solved, queries in zip(answers, asked, strict=True)
+        for solved, queries in zip(answers, changed, strict=True)
         for _, query in queries
     ]
     outcomes = iter(solve_all(registry, tasks, tell))
@@ -109,7 +109,7 @@ def waits(
             solved.outcome.prediction.time,
             {kind: next(outcomes).prediction.time for kind, _ in queries},
         )
-        for solved, queries in zip(answers, asked, strict=True)
+        for solved, queries in zip(answers, changed, strict=True)
     ]
 
 

@@ -123,21 +123,21 @@ def _of_text(text: str, where: str) -> _Series:
     data: dict[tuple[str, str], list[tuple[str, list[float]]]] = {}
     labels = {"REGION": "", "METRIC": ""}
     for number, line in enumerate(text.splitlines(), 1):
-        word, _, rest = line.strip().replace("\t", " ").partition(" ")
-        place, rest = f"{where}:{number}", rest.strip()
+        word, _, argument = line.strip().replace("\t", " ").partition(" ")
+        place, argument = f"{where}:{number}", argument.strip()
         if not word or word.startswith("#"):
             continue
         if word == "PARAMETER":
             if points:
                 raise FileError(f"{place}: PARAMETER stands after POINTS; put it before them")
-            names += rest.split()
+            names += argument.split()
         elif word == "POINTS":
-            points += _points(rest, len(names), place)
+            points += _points(argument, len(names), place)
         elif word in labels:
-            labels[word] = rest
+            labels[word] = argument
         elif word == "DATA":
             key = (labels["REGION"], labels["METRIC"])
-            data.setdefault(key, []).append((place, _floats(rest, place)))
+            data.setdefault(key, []).append((place, _floats(argument, place)))
         else:
             raise FileError(f"{place}: {shorten(word)!r} is none of PARAMETER, POINTS, REGION, "
                             "METRIC and DATA")  # fmt: skip

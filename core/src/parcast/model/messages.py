@@ -74,14 +74,14 @@ class Wiring:
     @cached_property
     def latency(self) -> NDArray[Any]:
         """Seconds that each link adds to a message's latency."""
-        more = len(self.capacity) - len(self.fabric.latency)
-        return np.concatenate([self.fabric.latency, np.zeros(more, np.int64)])
+        added = len(self.capacity) - len(self.fabric.latency)
+        return np.concatenate([self.fabric.latency, np.zeros(added, np.int64)])
 
     @cached_property
     def shared(self) -> NDArray[np.bool_]:
         """Whether the messages of each link share it; otherwise each may have all of it."""
-        more = len(self.capacity) - len(self.fabric.shared)
-        return np.concatenate([self.fabric.shared, np.ones(more, np.bool_)])
+        added = len(self.capacity) - len(self.fabric.shared)
+        return np.concatenate([self.fabric.shared, np.ones(added, np.bool_)])
 
     def routes(self, sources: Ranks, targets: Ranks) -> Indices:
         """Return the links that messages between these ranks pass, a row each."""
@@ -108,14 +108,14 @@ class Wiring:
         weights : (hops,)
             Of each column, the bytes on its links for each byte of a message.
         """
-        there = self.routes(sources, targets)
-        weights = np.ones(there.shape[1], np.int64)
+        forth = self.routes(sources, targets)
+        weights = np.ones(forth.shape[1], np.int64)
         if not self.acknowledgements:
-            return there, weights
+            return forth, weights
         between = self.nodes[sources] != self.nodes[targets]
         back = np.where(between[:, None], self.routes(targets, sources), NO_LINK)
         of_back = np.full(back.shape[1], self.acknowledgements)
-        return np.concatenate([there, back], axis=1), np.concatenate([weights, of_back])
+        return np.concatenate([forth, back], axis=1), np.concatenate([weights, of_back])
 
     def per_byte(self, sources: Ranks, targets: Ranks) -> NDArray[Any]:
         """Return the seconds of each byte on the narrowest link, with nothing else there."""

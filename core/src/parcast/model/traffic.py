@@ -81,8 +81,8 @@ def traffic_of(exchanges: Sequence[Messages], costs: Costs, processes: int) -> T
     for messages in exchanges:
         pairs, sizes = (messages.sources, messages.targets), messages.sizes
         overheads = costs.sending(sizes) + costs.receiving(sizes)
-        own = float(np.sum(messages.counts * overheads)) / processes
-        fixed = own + messages.mean(costs.latency(*pairs, sizes), processes)
+        overhead = float(np.sum(messages.counts * overheads)) / processes
+        fixed = overhead + messages.mean(costs.latency(*pairs, sizes), processes)
         seconds, link = _fullest(messages, costs)
         transfer = messages.mean(costs.transfer(*pairs, sizes), processes)
         transfer = max(transfer, seconds / processes)

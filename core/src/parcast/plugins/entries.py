@@ -132,8 +132,8 @@ class Resource:
 def resources(package: str, suffix: str, folder: str = "") -> tuple[Resource, ...]:
     """Return the files of a package, or a folder of it, that end so, named without the suffix."""
     paths = [path for path in (files(package) / folder).iterdir() if path.name.endswith(suffix)]
-    named = {path.name.removesuffix(suffix): path for path in paths}
-    return tuple(Resource(name, path) for name, path in sorted(named.items()))
+    by_name = {path.name.removesuffix(suffix): path for path in paths}
+    return tuple(Resource(name, path) for name, path in sorted(by_name.items()))
 
 
 @attrs.frozen

@@ -63,8 +63,8 @@ def _constant(value: Any) -> str:
         return " ".join(sorted(map(repr, value)))
     if hasattr(value, "dtype") and hasattr(value, "tobytes"):
         return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
-    own = str(value) if _is_library(kind.__module__) else kind.__qualname__
-    return f"{getattr(value, '__module__', kind.__module__)} {getattr(value, '__qualname__', own)}"
+    text = str(value) if _is_library(kind.__module__) else kind.__qualname__
+    return f"{getattr(value, '__module__', kind.__module__)} {getattr(value, '__qualname__', text)}"
 
 
 def _holder(holder: Any, names: frozenset[str], seen: set[Any]) -> Iterator[str]:
@@ -85,10 +85,10 @@ def _function(function: FunctionType, seen: set[Any]) -> Iterator[str]:
 
 
 def _members(values: Mapping[str, Any], names: Iterable[str], seen: set[Any]) -> Iterator[str]:
-    known = frozenset(names)
-    for name in sorted(known & values.keys()):
+    used = frozenset(names)
+    for name in sorted(used & values.keys()):
         yield name
-        yield from _of(values[name], known, seen)
+        yield from _of(values[name], used, seen)
 
 
 def _code(code: CodeType) -> Iterator[str]:

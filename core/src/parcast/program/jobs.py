@@ -91,7 +91,9 @@ def together(query: Query) -> Unrolled:
     """
     blocks: list[Block] = []
     pools: list[Pool] = []
-    programs = [expand(each.workload.content.at(each), placed(each)) for each in alone(query)]
+    programs = [
+        expand(single.workload.content.at(single), placed(single)) for single in alone(query)
+    ]
     sites = tuple(site for program in programs for site in program.sites)
     before = 0
     for program, ranks in zip(programs, ranks_of(query.workload.jobs), strict=True):

@@ -121,6 +121,6 @@ class Program:
         InvalidPointError
             If the program has no meaning there; ranks and lines are named.
         """
-        for each in alone(query) if query.workload.jobs else ():
-            each.workload.content.check(each)
+        for single in alone(query) if query.workload.jobs else ():
+            single.workload.content.check(single)
         matched_program(query, pools=True, timed=query.machine.accelerator is not None)

@@ -120,21 +120,21 @@ class Results:
 
     def jobs(self) -> tuple[list[str], list[list[str]]] | None:
         """Return header and rows, as text, of the jobs that ran at once; None without any."""
-        each = [(row, name, job) for row in self.rows for name, job in _jobs(row).items()]
-        if not each:
+        listed = [(row, name, job) for row in self.rows for name, job in _jobs(row).items()]
+        if not listed:
             return None
         places = [at for at, row in enumerate(self.rows) for _ in _jobs(row)]
         columns = {
-            "job": [name for _, name, _ in each],
-            "workload": _unless_same([row.workload for row, _, _ in each]),
-            "machine": _unless_same([row.machine for row, _, _ in each]),
-            "p": [str(job["processes"]) for _, _, job in each],
+            "job": [name for _, name, _ in listed],
+            "workload": _unless_same([row.workload for row, _, _ in listed]),
+            "machine": _unless_same([row.machine for row, _, _ in listed]),
+            "p": [str(job["processes"]) for _, _, job in listed],
             **{name: [cells[at] for at in places] for name, cells in self._settings().items()},
-            "nodes": [ranges(job.get("nodes", ())) for _, _, job in each],
-            "solver": [row.solver for row, _, _ in each],
-            "alone": [time_text(job.get("alone")) for _, _, job in each],
-            "together": [time_text(job["time"]) for _, _, job in each],
-            "slowdown": [_slowdown(job) for _, _, job in each],
+            "nodes": [ranges(job.get("nodes", ())) for _, _, job in listed],
+            "solver": [row.solver for row, _, _ in listed],
+            "alone": [time_text(job.get("alone")) for _, _, job in listed],
+            "together": [time_text(job["time"]) for _, _, job in listed],
+            "slowdown": [_slowdown(job) for _, _, job in listed],
         }
         visible = {head: cells for head, cells in columns.items() if any(cells)}
         return list(visible), [list(cells) for cells in zip(*visible.values(), strict=True)]
@@ -211,8 +211,8 @@ def _jobs(row: Row) -> Mapping[str, Any]:
     jobs = row.details.get("jobs")
     if not isinstance(jobs, Mapping):
         return {}
-    each = all(isinstance(job, Mapping) and "slowdown" in job for job in jobs.values())
-    return jobs if each else {}
+    complete = all(isinstance(job, Mapping) and "slowdown" in job for job in jobs.values())
+    return jobs if complete else {}
 
 
 def _slowdown(job: Mapping[str, Any]) -> str:

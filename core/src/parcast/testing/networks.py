@@ -54,7 +54,9 @@ def with_more(network: Network, seed: int, cores: int, numbers: Numbers, fair: b
         for size in (1, cores, 2 * cores)
     ]
     count = random.randint(1, 2)
-    kept = sorted({level.size: level for level in levels}.values(), key=lambda level: level.size)
+    ascending = sorted(
+        {level.size: level for level in levels}.values(), key=lambda level: level.size
+    )
     eager: Literal["buffered", "waits"] = random.choice(["buffered", "waits"])
     by: Literal["call", "message"] = random.choice(["call", "message"])
     return attrs.evolve(
@@ -62,7 +64,7 @@ def with_more(network: Network, seed: int, cores: int, numbers: Numbers, fair: b
         contention="fair" if fair else network.contention,
         paid_by="wire",
         sizes=random.choice([(), sizes[:1], sizes]),
-        levels=random.choice([(), tuple(kept[-count:])]),
+        levels=random.choice([(), tuple(ascending[-count:])]),
         header=random.choice([0.0, 0.0, numbers.limits[0] / 4]),
         eager=eager,
         overhead_by=by,

@@ -110,8 +110,8 @@ def _check_entry(entry: Any, word: str, who: str, *, measured: bool) -> None:
         expect(pickle.loads(pickle.dumps(entry)) == entry, f"{who} must pickle whole")  # noqa: S301
     if hasattr(entry, "path"):
         is_there = entry.path.is_dir() if measured else entry.path.is_file()
-        what = "a folder" if measured else "a file"
-        expect(is_there, f"{who}: {entry.path} must be {what}")
+        kind = "a folder" if measured else "a file"
+        expect(is_there, f"{who}: {entry.path} must be {kind}")
         return
     expect(is_sentence(entry.summary), f"{who}: summary {entry.summary!r} must be a sentence")
     with promised(f"{who} must load"):

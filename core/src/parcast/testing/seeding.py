@@ -33,10 +33,10 @@ def turn(items: Iterable[Item], of: int) -> list[Item]:
 
     Combinations are many and alike: each has its day, and a night has all.
     """
-    every = list(items)
+    listed = list(items)
     if os.environ.get("PARCAST_CASES"):
-        return every
-    return every[first_seed() // _OF_A_DAY % of :: of]
+        return listed
+    return listed[first_seed() // _OF_A_DAY % of :: of]
 
 
 def cases(count: int) -> int:

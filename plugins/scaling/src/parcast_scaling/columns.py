@@ -150,15 +150,15 @@ def _times_of_rate(where: str, heads: Sequence[str], rows: Sequence[Row]) -> Pla
         name, unit = with_unit.groups() if with_unit else (head, "")
         if found := unit_of_rate(name, unit):
             units[head] = found
-    named = {head: unit for head, unit in units.items() if head.strip().lower() == "rate"} or units
-    if not named:
+    rates = {head: unit for head, unit in units.items() if head.strip().lower() == "rate"} or units
+    if not rates:
         return Plain(tuple(rows))
-    if len(named) > 1:
+    if len(rates) > 1:
         raise FileError(
-            f"{where}: {' and '.join(named)} are all rates; say which: "
-            f"{where}#rate={next(iter(named))}"
+            f"{where}: {' and '.join(rates)} are all rates; say which: "
+            f"{where}#rate={next(iter(rates))}"
         )
-    ((head, (unit, seconds)),) = named.items()
+    ((head, (unit, seconds)),) = rates.items()
     if any(name.lower() == "n" for name in heads):
         raise FileError(
             f"{where}: beside the rate {head!r} there is a column n; write times, or leave n out, "

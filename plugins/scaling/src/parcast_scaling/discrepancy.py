@@ -65,8 +65,8 @@ class Discrepancy:
     def _covariance(self) -> Floats:
         kernel = self._kernel(self._places(self.observed.p, self.observed.n))
         scatter, drift = (self.deviations[:, axis, None, None] for axis in (0, 1))
-        own = np.diag(self.observed.variance)[None]
-        covariance: Floats = scatter**2 * np.eye(len(kernel)) + drift**2 * kernel + own
+        variances = np.diag(self.observed.variance)[None]
+        covariance: Floats = scatter**2 * np.eye(len(kernel)) + drift**2 * kernel + variances
         return covariance
 
     @cached_property

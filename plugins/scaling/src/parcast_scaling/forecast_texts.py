@@ -176,12 +176,12 @@ def print_measured(measured: Sequence[Measured], where: str) -> None:
         ("p", "expected", "measured", "band before"),
         [
             [
-                f"{each.run.p:g}",
-                format_seconds(each.proposal.seconds),
-                format_seconds(each.run.seconds),
-                f"{each.proposal.before:.3g}-fold",
+                f"{measurement.run.p:g}",
+                format_seconds(measurement.proposal.seconds),
+                format_seconds(measurement.run.seconds),
+                f"{measurement.proposal.before:.3g}-fold",
             ]
-            for each in measured
+            for measurement in measured
         ],
     )
     print_text("")

@@ -112,18 +112,19 @@ def _append(times: Times, heads: Sequence[str], separator: str, run: Run) -> Non
 def _run(command: str) -> float:
     """Return the seconds that a command prints last."""
     try:
-        done = subprocess.run(  # noqa: S603  (the user's own command)
+        process = subprocess.run(  # noqa: S603  (the user's own command)
             shlex.split(command), capture_output=True, text=True, check=False
         )
     except (OSError, ValueError) as error:
         raise ParcastError(f"--measure {shorten(command)!r} does not run: {error}") from None
-    if done.returncode:
-        last_line = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
-        reason = str(_first_row(done.stdout).get("message") or last_line)
+    if process.returncode:
+        last_line = (process.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        reason = str(_first_row(process.stdout).get("message") or last_line)
         raise ParcastError(
-            f"--measure {shorten(command)!r} exits with {done.returncode}: {shorten(reason, 200)}"
+            f"--measure {shorten(command)!r} exits with {process.returncode}: "
+            f"{shorten(reason, 200)}"
         )
-    return _seconds(command, done.stdout)
+    return _seconds(command, process.stdout)
 
 
 def _seconds(command: str, output: str) -> float:

@@ -105,11 +105,11 @@ def _draw_curve(
     _draw_knee(axes, answer, max(p))
     _draw_medians(axes, answer.bands)
     for runs, fill, label in ((answer.runs, INK, "measured"), (left_out, "none", "left out")):
-        shown = [run for run in runs if _is_shown(run, answer.bands)]
-        for run in shown:
+        drawn = [run for run in runs if _is_shown(run, answer.bands)]
+        for run in drawn:
             (dot,) = axes.plot(run.p, run.seconds, "o", color=INK, markerfacecolor=fill, zorder=4)
             point_out(dot, f"{label} at {counts}={run.p:g}: {format_seconds(run.seconds)}")
-        if shown:
+        if drawn:
             axes.plot([], [], "o", color=INK, markerfacecolor=fill, label=label)
     log2_axis(axes.xaxis, p)
     log_axis(axes.yaxis)

@@ -97,9 +97,9 @@ def _column(rows: list[tuple[str, str, Any]], where: str) -> _Column:
     for column in _COLUMNS:
         if column.name in present:
             return column
-    known = ", ".join(repr(column.name) for column in _COLUMNS)
+    names = ", ".join(repr(column.name) for column in _COLUMNS)
     raise FileError(
-        f"{where}: it has no column of time, of {known}; it has "
+        f"{where}: it has no column of time, of {names}; it has "
         f"{shorten(', '.join(sorted(present)))}"
     )
 

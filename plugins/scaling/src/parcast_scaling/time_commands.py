@@ -272,9 +272,9 @@ def _sizes(runs: Sequence[Run], left_out: Sequence[Run], wanted: Wanted) -> list
         raise ParcastError(
             f"--to {wanted.to}: times are measured to p={largest:g}; write a larger p"
         )
-    shown = {run.p for run in (*runs, *left_out)}
+    counted = {run.p for run in (*runs, *left_out)}
     p = largest
     while p < end:
         p = min(2 * p, float(end))
-        shown.add(p)
-    return sorted(shown)
+        counted.add(p)
+    return sorted(counted)

@@ -56,15 +56,15 @@ def beside(unrolled: Unrolled, collectives: set[int]) -> Beside:
             if id(block) not in marked:
                 last[ranks] = place
                 continue
-            here = np.broadcast_to(block.arguments["beside"], ranks.shape) == side
-            here = here & together[last[ranks]]
+            on_side = np.broadcast_to(block.arguments["beside"], ranks.shape) == side
+            on_side = on_side & together[last[ranks]]
             amount = np.broadcast_to(block.arguments["seconds"], ranks.shape)
-            for owner in np.unique(last[ranks[here]]).tolist():
-                lanes = here & (last[ranks] == owner)
+            for owner in np.unique(last[ranks[on_side]]).tolist():
+                lanes = on_side & (last[ranks] == owner)
                 column = seconds.setdefault(owner, np.zeros(unrolled.size))
                 column[ranks[lanes]] += amount[lanes]
-            taken[place] = taken.get(place, np.zeros(len(ranks), np.bool_)) | here
-            last[ranks[~here]] = place
+            taken[place] = taken.get(place, np.zeros(len(ranks), np.bool_)) | on_side
+            last[ranks[~on_side]] = place
     left = {place: list(_left(unrolled, place, lanes)) for place, lanes in taken.items()}
     pace: Pace = next(iter(marked.values())).arguments["pace"]
     return Beside(seconds, pace, left)
@@ -101,9 +101,9 @@ def interleaved(messages: Sequence[Step], ranks: Ranks, seconds: Seconds, pace: 
     mixed: list[Step] = []
     for step, long in zip(messages, lasting, strict=True):
         mixed += _mixed(step, long * part[step.ranks])
-    rest = (seconds - part * total)[ranks]
-    late = rest > 0
-    return [*mixed, *([_elapse(ranks[late], rest[late])] if late.any() else [])]
+    remaining = (seconds - part * total)[ranks]
+    late = remaining > 0
+    return [*mixed, *([_elapse(ranks[late], remaining[late])] if late.any() else [])]
 
 
 def _bytes(step: Step) -> float:

@@ -48,8 +48,8 @@ def timed_on_accelerators(unrolled: Unrolled, query: Query) -> Unrolled:
         attrs.evolve(pool, work=_timed(pool.work, accelerator, partial(_alike, turns, pool.work)))
         for pool in unrolled.pools
     )
-    own = _timed(unrolled, accelerator, lambda block: _of_ranks(turns, block.ranks))
-    return attrs.evolve(own, pools=pools)
+    durations = _timed(unrolled, accelerator, lambda block: _of_ranks(turns, block.ranks))
+    return attrs.evolve(durations, pools=pools)
 
 
 def _timed(unrolled: Unrolled, accelerator: Accelerator, turns: _Turns) -> Unrolled:

@@ -241,8 +241,8 @@ class _Run:
         finish = partial(column, size=self.size, argument=Argument("master", "rank"))
         master = self._value(pool.master, alike, pool.line, finish, "master")
         if master not in scope.lanes.ranks:
-            here = f"rank {scope.lanes.ranks[0]} comes to a pool whose master is rank {master}"
-            self._fail(pool.line, f"{here}, which does not come; let it come as well")
+            meeting = f"rank {scope.lanes.ranks[0]} comes to a pool whose master is rank {master}"
+            self._fail(pool.line, f"{meeting}, which does not come; let it come as well")
         workers, tag = len(scope.lanes.ranks) - 1, _FIRST_TAG - len(self.pools)
         return attrs.evolve(dealt, master=master, workers=workers, tag=tag)
 

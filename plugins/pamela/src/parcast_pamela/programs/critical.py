@@ -120,7 +120,7 @@ def fetching(
 
 
 @kernel("parcast-pamela")
-def path_ends(  # noqa: PLR0912, PLR0915  (one kernel calls no other)
+def path_ends(  # noqa: PLR0912, PLR0915  (in three functions it takes over twice as long)
     offsets: Any,
     acts: Any,
     alone: Any,

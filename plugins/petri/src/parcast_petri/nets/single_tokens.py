@@ -171,10 +171,10 @@ def _followers(
     taker = np.full(places, -1, np.int32)
     taker[pre.place] = pre.transition
     follower = taker[post.place]
-    taken = follower >= 0
+    followed = follower >= 0
     everyone = np.arange(transitions)
-    first = np.concatenate([everyone, post.transition[taken]])
-    pairs = np.concatenate([everyone, follower[taken]]) + first * transitions
+    first = np.concatenate([everyone, post.transition[followed]])
+    pairs = np.concatenate([everyone, follower[followed]]) + first * transitions
     pairs.sort(kind="stable")
     pairs = pairs[np.append(True, np.diff(pairs) > 0)]
     return _starts(pairs // transitions, transitions), (pairs % transitions).astype(np.int32)

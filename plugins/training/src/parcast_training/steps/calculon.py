@@ -144,7 +144,7 @@ def run(
 
 def _run(command: list[str], checkout: Path, limit: float) -> None:
     try:
-        done = subprocess.run(  # noqa: S603  # the user's own program
+        process = subprocess.run(  # noqa: S603  # the user's own program
             command, capture_output=True, text=True, timeout=limit, check=False,
             env={**os.environ, "PYTHONPATH": str(checkout)},
         )  # fmt: skip
@@ -152,11 +152,11 @@ def _run(command: list[str], checkout: Path, limit: float) -> None:
         raise InvalidPointError(
             f"Calculon has run for {limit:g} s, the limit; --set training.calculon.limit to more"
         ) from error
-    if done.returncode:
-        last = (done.stdout.strip() or done.stderr.strip()).splitlines()[-1:] or ["no word"]
+    if process.returncode:
+        last = (process.stdout.strip() or process.stderr.strip()).splitlines()[-1:] or ["no word"]
         if last[0].startswith("ERROR: "):
             raise InvalidPointError(f"Calculon refuses: {last[0].removeprefix('ERROR: ')}")
-        raise SolveError(f"Calculon ended with {done.returncode}: {last[0]}")
+        raise SolveError(f"Calculon ended with {process.returncode}: {last[0]}")
 
 
 def _read(statistics: Path) -> dict[str, float]:
@@ -193,8 +193,8 @@ def _present() -> Path:
 
 def _checkout() -> Path | None:
     """Return the folder that the environment names, where Calculon is in it."""
-    named = os.environ.get(VARIABLE)
-    folder = Path(named).absolute() if named else None
+    program = os.environ.get(VARIABLE)
+    folder = Path(program).absolute() if program else None
     if folder is None or not (folder / "bin" / "calculon").is_file():
         return None
     return folder if (folder / "calculon" / "llm").is_dir() else None

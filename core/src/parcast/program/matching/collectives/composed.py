@@ -72,9 +72,9 @@ class Hierarchy:
     def of(cls, among: Groups, instance: Ranks, root: Any) -> Hierarchy:
         """Return the hierarchy by the instance of each rank; the root leads where it is."""
         everyone = np.ones(len(among.ranks), np.bool_)
-        own = instance[among.ranks]
-        within = among.regroup(everyone, own)
-        at_root = own == instance[among.rank(root)]
+        instances = instance[among.ranks]
+        within = among.regroup(everyone, instances)
+        at_root = instances == instance[among.rank(root)]
         is_root = among.position == root
         leading = np.where(at_root, is_root, within.position == 0)
         leaders = among.regroup(leading, 0)

@@ -46,11 +46,11 @@ def both_ways(arc: ET.Element) -> tuple[ET.Element, ET.Element]:
     """Return the two arcs that one of TAPAAL's engines' transport arcs is."""
     transition = arc.get("transition", "")
     weight = {"weight": arc.get("weight", "1")}
-    taken = {"source": arc.get("source", ""), "target": transition, "type": "transport"}
+    attributes = {"source": arc.get("source", ""), "target": transition, "type": "transport"}
     given = {"source": transition, "target": arc.get("target", ""), "type": "transport"}
     ages = {"inscription": arc.get("inscription", "[0,inf)")}
     return (
-        ET.Element("inputArc", taken | ages | weight),
+        ET.Element("inputArc", attributes | ages | weight),
         ET.Element("outputArc", given | {"inscription": "1"} | weight),
     )
 

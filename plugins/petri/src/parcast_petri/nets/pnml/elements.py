@@ -67,5 +67,7 @@ def chosen_net(nets: list[ET.Element], name: str | None) -> ET.Element:
 
 def title(net: ET.Element) -> str:
     """Return the name of a net, "" where it has none; TAPAAL says some twice."""
-    texts = {(one.findtext("{*}text") or one.text or "").strip() for one in children(net, "name")}
+    texts = {
+        (child.findtext("{*}text") or child.text or "").strip() for child in children(net, "name")
+    }
     return texts.pop() if len(texts) == 1 else ""

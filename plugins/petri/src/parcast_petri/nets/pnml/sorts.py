@@ -93,20 +93,20 @@ class Declarations:
         self.variables: dict[str, tuple[str, Sort]] = {}
         self.partitions: dict[str, Partition] = {}
         self._open: set[str] = set()
-        for one in (node for outer in net.iter() if local(outer) == "declaration"
+        for element in (node for outer in net.iter() if local(outer) == "declaration"
                     for node in outer.iter() if local(node) in _DECLARED):  # fmt: skip
-            id_ = one.get("id", "")
+            id_ = element.get("id", "")
             if id_ in self.elements:
                 raise FileError(f"there are two declarations of id {id_!r}")
-            self.elements[id_] = one
-        for id_, one in self.elements.items():
-            match local(one):
+            self.elements[id_] = element
+        for id_, element in self.elements.items():
+            match local(element):
                 case "namedsort":
                     self.sort_of(id_)
                 case "partition":
-                    self._partition(id_, one)
+                    self._partition(id_, element)
                 case "variabledecl":
-                    self.variables[id_] = (one.get("name") or id_, self._only(one))
+                    self.variables[id_] = (element.get("name") or id_, self._only(element))
                 case "namedoperator" | "arbitraryoperator" | "arbitrarysort" as tag:
                     raise FileError(f"<{tag}> {id_!r} is not read; write it out where it is used")
 
@@ -114,15 +114,15 @@ class Declarations:
         """Return a declared sort."""
         if id_ in self.sorts:
             return self.sorts[id_]
-        one = self.elements.get(id_)
-        if one is None or local(one) not in ("namedsort", "partition"):
+        element = self.elements.get(id_)
+        if element is None or local(element) not in ("namedsort", "partition"):
             if id_ in _BUILT_IN:
                 return _BUILT_IN[id_]
             raise FileError(f"the sort {id_!r} is not declared; declare it")
         if id_ in self._open:
             raise FileError(f"the sort {id_!r} is made of itself")
         self._open.add(id_)
-        sort = self._only(one)
+        sort = self._only(element)
         self._open.discard(id_)
         self.sorts[id_] = sort
         return sort

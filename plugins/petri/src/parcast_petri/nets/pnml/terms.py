@@ -138,7 +138,7 @@ class Reader:
             result: Bag = {}
             inside = [part.bag(values) for part in parts]
             self._count(math.prod(map(len, inside)))
-            for row in product(*(one.items() for one in inside)):
+            for row in product(*(operand.items() for operand in inside)):
                 count = 1
                 for _, times in row:
                     count *= times
@@ -219,14 +219,14 @@ class Reader:
         return self._summed(element, -1)
 
     def _summed(self, element: ET.Element, sign: int) -> Term:
-        parts = [self.term(one) for one in _operands(element)]
+        parts = [self.term(operand) for operand in _operands(element)]
         bags = [part.bag for part in parts]
 
         def bag(values: Values) -> Bag:
             result: Bag = {}
-            for position, one in enumerate(bags):
+            for position, operand in enumerate(bags):
                 factor = sign if position else 1
-                added = one(values)
+                added = operand(values)
                 self._count(len(added))
                 for color, count in added.items():
                     result[color] = result.get(color, 0) + factor * count
@@ -267,7 +267,7 @@ class Reader:
         if tag in ("and", "or"):
             inner = [self._holds(part) for part in parts]
             join = all if tag == "and" else any
-            return lambda values: join(one(values) for one in inner)
+            return lambda values: join(operand(values) for operand in inner)
         if tag == "not" and len(parts) == 1:
             (only,) = (self._holds(part) for part in parts)
             return lambda values: not only(values)
@@ -288,12 +288,12 @@ class Reader:
 
 
 def _check_alike(first: Term, second: Term, tag: str) -> None:
-    one, other = first.sort, second.sort
-    if one is None or other is None or one == other or one.parts or other.parts:
+    sort, other = first.sort, second.sort
+    if sort is None or other is None or sort == other or sort.parts or other.parts:
         return
-    if one.labels or other.labels:
+    if sort.labels or other.labels:
         raise FileError(
-            f"<{tag}> compares colors of the sorts {one.name!r} and {other.name!r}; use one sort"
+            f"<{tag}> compares colors of the sorts {sort.name!r} and {other.name!r}; use one sort"
         )
 
 

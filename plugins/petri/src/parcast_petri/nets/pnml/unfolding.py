@@ -40,7 +40,7 @@ def is_colored(net: ET.Element) -> bool:
         if sort is not None and local(sort) != "dot" and sort.get("declaration") != "dot":
             return True
         marking = structure(child(place, "hlinitialMarking"))
-        if marking is not None and any(local(one) == "all" for one in marking.iter()):
+        if marking is not None and any(local(node) == "all" for node in marking.iter()):
             return True
     return any(
         is_arc(arc)
