@@ -108,7 +108,7 @@ def check(
     output: Annotated[
         Path | None, output_option("Write measured and predicted by size: .html, .svg, ...")
     ] = None,
-    every: Annotated[
+    all_values: Annotated[
         bool, typer.Option("--all", help=f"Print each value where there are more than {_ROWS}.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -136,7 +136,7 @@ def check(
 
         print_json(attrs.asdict(checked))
     else:
-        if every or len(checked.compared) <= _ROWS:
+        if all_values or len(checked.compared) <= _ROWS:
             print_table(*table(checked))
             print()
         else:

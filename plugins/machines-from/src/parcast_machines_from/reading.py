@@ -86,9 +86,9 @@ def read_all(paths: Iterable[Path]) -> Reading:
             left.setdefault(reason, []).append(place)
     reasons = [f"{_shortened(places)}: {reason}" for reason, places in left.items()]
     if not reading:
-        more = f"; {len(reasons) - _TOLD} more" if len(reasons) > _TOLD else ""
-        told = "; ".join(reasons[:_TOLD])
-        raise FileError(f"no file here is an output that is read: {told}{more}")
+        if len(reasons) > _TOLD:
+            reasons = [*reasons[:_TOLD], f"{len(reasons) - _TOLD} more"]
+        raise FileError(f"no file here is an output that is read: {'; '.join(reasons)}")
     return reading + Reading(notes=tuple(f"left out: {reason}" for reason in reasons))
 
 

@@ -148,8 +148,8 @@ def _times_of_rate(where: str, heads: Sequence[str], rows: Sequence[Row]) -> Pla
     for head in heads:
         with_unit = _WITH_UNIT.fullmatch(head)
         name, unit = with_unit.groups() if with_unit else (head, "")
-        if found := unit_of_rate(name, unit):
-            units[head] = found
+        if rate := unit_of_rate(name, unit):
+            units[head] = rate
     rates = {head: unit for head, unit in units.items() if head.strip().lower() == "rate"} or units
     if not rates:
         return Plain(tuple(rows))
@@ -166,8 +166,8 @@ def _times_of_rate(where: str, heads: Sequence[str], rows: Sequence[Row]) -> Pla
         )
     times = []
     for place, row in rows:
-        kept = {name: value for name, value in row.items() if name not in units}
-        times.append((place, {**kept, "time": _time_of(place, head, row[head], seconds)}))
+        plain = {name: value for name, value in row.items() if name not in units}
+        times.append((place, {**plain, "time": _time_of(place, head, row[head], seconds)}))
     return Plain(tuple(times), of_unit=unit)
 
 

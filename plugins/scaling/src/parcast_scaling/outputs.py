@@ -158,9 +158,9 @@ def read_output(text: str, where: str) -> Printed | None:
     return Printed(code=code, run=run, threads=number > 1)
 
 
-def _seconds(found: str | tuple[str, ...]) -> float:
+def _seconds(duration: str | tuple[str, ...]) -> float:
     """Return seconds of a number, or of hours, minutes and seconds."""
-    if isinstance(found, str):
-        return float(found)
-    hours, minutes, seconds = (float(part or 0) for part in found)
+    if isinstance(duration, str):
+        return float(duration)
+    hours, minutes, seconds = (float(part or 0) for part in duration)
     return 3600 * hours + 60 * minutes + seconds

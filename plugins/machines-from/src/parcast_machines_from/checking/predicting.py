@@ -48,7 +48,7 @@ def check_machine(
     *,
     limit: int,
     samples: int,
-    tell: Callable[[str, int, int], object] = lambda _benchmark, _done, _total: None,
+    tell: Callable[[str, int, int], object] = lambda _benchmark, _index, _total: None,
 ) -> Checked:
     """Return every benchmark of a reading predicted on a machine.
 
@@ -63,10 +63,10 @@ def check_machine(
     """
     compared: list[Compared] = []
     notes: list[str] = list(reading.notes)
-    for done, series in enumerate(map(without_empty_sums, reading.series)):
+    for index, series in enumerate(map(without_empty_sums, reading.series)):
         if not series.values:
             continue
-        tell(f"{series.benchmark} of {series.where}", done, len(reading.series))
+        tell(f"{series.benchmark} of {series.where}", index, len(reading.series))
         reason = _unfit(series, machine, limit)
         if reason:
             notes.append(f"{series.benchmark} of {series.where} is not predicted: {reason}")
@@ -102,11 +102,11 @@ def _unfit(series: Series, machine: Machine, limit: int) -> str:
     nodes = series.nodes
     if series.benchmark in BETWEEN_TWO:
         nodes = 1 if series.within in {"node", "socket"} else 2
-    each = math.ceil(processes / nodes) if nodes else 1
-    if each > machine.nodes.cores and not machine.nodes.oversubscribe:
+    per_node = math.ceil(processes / nodes) if nodes else 1
+    if per_node > machine.nodes.cores and not machine.nodes.oversubscribe:
         return (
-            f"it had {each} processes on a node, and {machine.name} has nodes.cores = "
-            f"{machine.nodes.cores}; state them, as 'machine from --level node={each}' does"
+            f"it had {per_node} processes on a node, and {machine.name} has nodes.cores = "
+            f"{machine.nodes.cores}; state them, as 'machine from --level node={per_node}' does"
         )
     return ""
 
