@@ -73,7 +73,6 @@ WANTED = (
     ("UO-OACISS+tau2", r"(examples|tools)/.*profile\.0\.0\.0$", "milan-hdr"),
     ("FrancescoSaverioZuppichini+py4ai", r"^trace2?\.json$", "a100-hdr"),
     ("monishapuli13+ML-Performance-Profiler", r"^traces/trace\.json$", "a100-hdr"),
-    ("Flying-4-Potatoes+Style_Transfer", r"trace\.json$", "a100-hdr"),
     ("DarthShoge+Crypto_CNN", r"^trace\.json$", "a100-hdr"),
     ("Gabriellanaro+dtu_mlops", r"^trace\.json$", "a100-hdr"),
     ("codes-org+codes", r"\.darshan$", "lustre-flash"),

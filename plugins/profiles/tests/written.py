@@ -86,13 +86,15 @@ def caliper_json(folder: Path, times, ranks):
 
 
 def tau(folder: Path, times, ranks):
-    """Write a file for each rank, with the same times again by who called."""
+    """Write a file for each rank, with the same times again by who called, and by a parameter."""
     for rank in range(ranks):
         lines = []
         for path, seconds in times.items():
             name, group = path[-1], "MPI" if path[-1].startswith("MPI_") else "TAU_USER"
             own = seconds[rank] * 1e6
-            for full, kind in ((name, group), (" => ".join(path), f"TAU_CALLPATH|{group}")):
+            bar = " | " if rank % 2 else "|"
+            for full, kind in ((name, group), (" => ".join(path), f"TAU_CALLPATH{bar}{group}"),
+                               (f"{name} [ <size> = <8> ]", f"TAU_PARAM{bar}{group}")):  # fmt: skip
                 lines.append(f'"{full}" 1 0 {own:.16g} {own:.16g} 0 GROUP="{kind}"')
         head = f"{len(lines)} templated_functions_MULTI_TIME\n# Name Calls Subrs Excl Incl\n"
         text = head + "\n".join(lines) + '\n1 userevents\n"Message size" 1 8 8 8 64\n'

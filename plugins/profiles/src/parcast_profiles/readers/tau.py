@@ -16,6 +16,8 @@ _LINE = re.compile(r'"((?:[^"\\]|\\.)*)" (\S+) (\S+) (\S+) (\S+) (\S+) GROUP="([
 
 #: Times that TAU counts, in microseconds.
 _TIMES = ("TIME", "GET_TIME_OF_DAY", "LINUX_TIMERS", "P_WALL_CLOCK_TIME")
+#: Groups that have the same times again: by who called, and by the values of parameters.
+_AGAIN = frozenset({"TAU_CALLPATH", "TAU_PARAM"})
 _MOST_FILES = 1_000_000
 
 
@@ -93,11 +95,12 @@ def _region(line: str, place: str) -> Iterator[Region]:
     if match is None:
         raise FileError(f"{place}: {shorten(line.strip())!r} is no function of TAU")
     name = match[1].strip()
-    if "TAU_CALLPATH" in match[7].split("|"):
-        return  # the same time again, by who called it
+    groups = {group.strip() for group in match[7].split("|")}
+    if groups & _AGAIN:
+        return
     try:
         calls, exclusive = float(match[2]), float(match[4])
     except ValueError:
         raise FileError(f"{place}: {shorten(line.strip())!r} has no times") from None
-    mpi = "MPI" in match[7].split("|") or communicates(name)
+    mpi = "MPI" in groups or communicates(name)
     yield Region(name, exclusive * 1e-6, mpi, calls)
