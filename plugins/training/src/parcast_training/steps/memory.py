@@ -194,14 +194,14 @@ def _most_put_off(job: Job, layout: Layout, stage: int, of_pieces: list[float]) 
         _of_piece(piece_sorts(job, layout, stage, chunk), layout, _for_weights)
         for chunk in range(layout.chunks)
     ]
-    held = most = 0.0
+    in_use = peak = 0.0
     for step in dualpipe(layout.pp, layout.near(stage), layout.pp):
         for part in step.parts:
-            held += of_pieces[part.chunk] if part.kind == "F" else 0.0
-            held -= of_pieces[part.chunk] if part.kind in "BI" else 0.0
-            held += {"I": 1, "W": -1}.get(part.kind, 0) * waiting[part.chunk]
-            most = max(most, held)
-    return most
+            in_use += of_pieces[part.chunk] if part.kind == "F" else 0.0
+            in_use -= of_pieces[part.chunk] if part.kind in "BI" else 0.0
+            in_use += {"I": 1, "W": -1}.get(part.kind, 0) * waiting[part.chunk]
+            peak = max(peak, in_use)
+    return peak
 
 
 def _most_held(layout: Layout, stage: int, of_pieces: list[float]) -> float:
@@ -210,11 +210,11 @@ def _most_held(layout: Layout, stage: int, of_pieces: list[float]) -> float:
     What it holds repeats with each ``pp`` microbatches once it goes back as often as forth.
     """
     few = replace(layout, microbatches=min(layout.microbatches, 4 * layout.pp))
-    held = most = 0.0
+    in_use = peak = 0.0
     for step in (part for run in order(few, stage) for part in run.parts):
-        held += of_pieces[step.chunk] if step.kind == "F" else -of_pieces[step.chunk]
-        most = max(most, held)
-    return most
+        in_use += of_pieces[step.chunk] if step.kind == "F" else -of_pieces[step.chunk]
+        peak = max(peak, in_use)
+    return peak
 
 
 def layer_activations(job: Job, layout: Layout) -> float:

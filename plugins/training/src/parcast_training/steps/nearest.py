@@ -13,7 +13,8 @@ import attrs
 from parcast.errors import InvalidPointError
 from parcast_training.steps.exchanges import members_of
 from parcast_training.steps.job import Job
-from parcast_training.steps.layout import Layout, check_layers, divisors, layout_of, uneven
+from parcast_training.steps.layout import Layout, divisors, layout_of, uneven
+from parcast_training.steps.layout_checks import check_layers
 
 #: So many values change beside those that cannot stay.
 _MORE = 3

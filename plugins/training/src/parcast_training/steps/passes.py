@@ -155,7 +155,7 @@ class Passes:
 
     def _forward_ends(self, piece: Piece) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
         """Return what a forward pass does before its layers and after them."""
-        before = (*self._table(), *self._embedding()) if piece.first else ()
+        before = (*self._gathering(self._table_weights), *self._embedding()) if piece.first else ()
         if not piece.last:
             return before, ()
         logits = self.time(head_kernels(self.job, self.layout)[0], self._head_precision())
@@ -170,7 +170,7 @@ class Passes:
             before = (Work("head", self._head_backward(weights=weights)),)
         if not piece.first or self.job.lora:
             return before, ()
-        return before, (*self._embedding(), *self._table_gradients())
+        return before, (*self._embedding(), *self._reducing(self._table_weights))
 
     @cached_property
     def hides(self) -> bool:
@@ -252,10 +252,6 @@ class Passes:
         split = layout.tp if job.sp else 1
         return 2 * job.micro_batch * job.sequence / layout.cp * job.hidden / split
 
-    def _table(self) -> tuple[Ring, ...]:
-        """Return the gathering of the embedding's weights."""
-        return self._gathering(self._table_weights)
-
     def _head_table(self) -> tuple[Ring, ...]:
         """Return the gathering of the output layer's weights, and of what is beside it.
 
@@ -269,10 +265,6 @@ class Passes:
             return ()
         data = for_parameters(self.data)
         return scattered(data, weights * weight_bytes(self.job), self.messages)
-
-    def _table_gradients(self) -> tuple[Ring, ...]:
-        """Return the reduction of the embedding's gradients."""
-        return self._reducing(self._table_weights)
 
     def _head_gradients(self) -> tuple[Ring, ...]:
         """Return the reduction of the output layer's, and of those of what is beside it."""

@@ -41,7 +41,7 @@ class DualPipeText:
         ]
 
     def _pairs(self) -> list[str]:
-        more = self._layout.microbatches - self._layout.pp
+        pairs = self._layout.microbatches - self._layout.pp
         return [
             "if inner == 0:",
             *indent(self._forward(0)),
@@ -49,7 +49,7 @@ class DualPipeText:
             "else:",
             *indent(self._pair(0)),
             *self._pair(1),
-            f"for k in range({more} + near):",
+            f"for k in range({pairs} + near):",
             *indent(self._pair(0)),
             *indent(self._pair(1)),
             "for k in range(inner):",
