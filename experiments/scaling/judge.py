@@ -287,19 +287,19 @@ def knees(several: Sequence[Series]) -> tuple[int, int, int]:
     return count, near, inside
 
 
-def next_bends(several: Sequence[Series]) -> Iterator[tuple[bool, float, bool]]:
+def next_bends(several: Sequence[Series], most: int = _CUTS) -> Iterator[tuple[bool, float, bool]]:
     """Yield whether a series goes on, how likely the next doubling was to bend, and the truth.
 
     A doubling bends where the rate's slope is under a half, as times show it. Each cut of a series
-    that has not bent is asked. Of a family :data:`_CUTS` series count at most, chosen by the hash
-    of their names. Who measures ends where it no longer pays: so those that go on are told apart.
+    that has not bent is asked. Of a family so many series count at most, chosen by the hash of
+    their names. Who measures ends where it no longer pays: so those that go on are told apart.
     """
     families: dict[str, list[Series]] = defaultdict(list)
     for series in several:
         families[series.family].append(series)
     for alike in families.values():
         marked = sorted(alike, key=lambda series: sha256(series.name.encode()).hexdigest())
-        for series in marked[:_CUTS]:
+        for series in marked[:most]:
             slopes, _ = _slopes(series)
             for count in range(2, len(series.sizes)):
                 if (slopes[: count - 1] < 0.5).any():
@@ -357,7 +357,7 @@ def main() -> None:
     if options.unseen:
         several = list(unseen(options.unseen))
         print_kinds(several, options.extrap)
-        print_knees(several)
+        print_knees(several, _ALIKE // 2)
     else:
         print_tables(chosen(options), options.extrap)
 
@@ -386,14 +386,15 @@ def print_tables(several: Sequence[Series], extrap: str | None) -> None:
     print_knees(several)
 
 
-def print_knees(several: Sequence[Series]) -> None:
+def print_knees(several: Sequence[Series], most: int = _CUTS) -> None:
     """Print how near knees are, by group, and how often codes bend in the next doubling."""
     for group in sorted({series.group for series in several}):
         count, near, inside = knees([series for series in several if series.group == group])
         if count:
             print(f"\n{group}: of {count} knees beyond what calibrates {near} are predicted within "
                   f"a doubling, {inside} lie in the 90 % range")  # fmt: skip
-    cases = list(next_bends([series for series in several if series.group == "applications"]))
+    codes = [series for series in several if series.group == "applications"]
+    cases = list(next_bends(codes, most))
     for goes_on, where in ((True, "go on"), (False, "end there")):
         if alike := [(stated, true) for on, stated, true in cases if on == goes_on]:
             print(f"\nof series that {where}\n\n{table('bend in the next doubling', alike)}")
