@@ -95,7 +95,7 @@ def test_bad_options_are_one_sentence(run, trace, arguments, said):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is no JSON"),
+        ("", "is empty"),
         ("[1, 2]", "called ranks"),
         ('{"ranks": 3}', "called ranks"),
         ('{"ranks": [[{"kind": "sned", "t_start": 0, "t_end": 1}]]}', "is not modeled"),

@@ -84,14 +84,14 @@ def test_an_index_lists_the_files_of_ranks(tmp_path):
     ]
     assert sent[0] == sent[1]  # only the numbers of channels depend on the order of the files
     (tmp_path / "rank1.txt").unlink()
-    with pytest.raises(FileError, match="no file 'rank1"):
+    with pytest.raises(FileError, match="'rank1.txt' is neither an action"):
         read_trace(index)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "has no actions"),
+        ("", "is empty"),
         ("0 init\n2 init\n", "rank 1 of 0 to 2 has no actions"),
         ("0 ini\n", "there is no action 'ini'"),
         ("0 send 1\n", "send lacks an argument"),
