@@ -84,7 +84,7 @@ def test_an_index_lists_the_files_of_ranks(tmp_path):
     ]
     assert sent[0] == sent[1]  # only the numbers of channels depend on the order of the files
     (tmp_path / "rank1.txt").unlink()
-    with pytest.raises(FileError, match="'rank1.txt' is neither an action"):
+    with pytest.raises(FileError, match=r"'rank1\.txt' is neither an action"):
         read_trace(index)
 
 
