@@ -350,6 +350,11 @@ def test_pairs_that_may_be_on_one_node_are_left_out(tmp_path: Path) -> None:
     assert any("--within node=FILE" in note for note in checked.notes)
     near = check_machine(registry, machine, at_level(reading, "node"), limit=64, samples=0)
     assert {item.within for item in near.compared} == {"node"}
+    network = {"startup": "1 us", "bandwidth": "9 GB/s"}
+    machine = registry.machine({"name": "m", "nodes": {"cores": 32}, "network": network})
+    near = check_machine(registry, machine, at_level(reading, "node"), limit=64, samples=0)
+    assert not near.compared  # windows within a node would pass no port, at any rate
+    assert any("states nothing of messages within a node" in note for note in near.notes)
     path.write_text(f"srun -N 1 -n 32 IMB-MPI1 Uniband\n{IMB_PAIRS.format(processes=32)}")
     assert read_file(path).series[0].within == "node"
 
@@ -374,7 +379,8 @@ def test_placed_pairs_need_no_note_and_more_than_a_node_has_are_left_out(tmp_pat
     assert [note for note in near.notes if "32 processes are not within a node of 16" in note]
     assert [note for note in near.notes if "add its ping-pong" in note]
     registry = Registry()
-    machine = registry.machine({"name": "m", "nodes": {"cores": 16}, "network": {"startup": 1}})
+    network = {"startup": 2, "bandwidth": 1, "local": {"startup": 1, "bandwidth": 1}}
+    machine = registry.machine({"name": "m", "nodes": {"cores": 16}, "network": network})
     checked = check_machine(
         registry, machine, at_level(read_file(path), "node"), limit=64, samples=0
     )

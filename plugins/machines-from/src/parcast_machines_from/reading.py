@@ -10,7 +10,7 @@ from pathlib import Path
 import attrs
 
 from parcast.errors import FileError
-from parcast_machines_from.records import BETWEEN_TWO, Lines, Reading, Series, read_lines
+from parcast_machines_from.records import BETWEEN_TWO, Lines, Reading, Series, read_lines, shortened
 
 #: Readers by module; each says by an empty reading that a file is none of its outputs.
 READERS = (
@@ -84,17 +84,12 @@ def read_all(paths: Iterable[Path]) -> Reading:
                 raise
             place, _, reason = str(error).partition(": ")
             left.setdefault(reason, []).append(place)
-    reasons = [f"{_shortened(places)}: {reason}" for reason, places in left.items()]
+    reasons = [f"{shortened(places)}: {why}".removesuffix(": ") for why, places in left.items()]
     if not reading:
         if len(reasons) > _TOLD:
             reasons = [*reasons[:_TOLD], f"{len(reasons) - _TOLD} more"]
         raise FileError(f"no file here is an output that is read: {'; '.join(reasons)}")
     return reading + Reading(notes=tuple(f"left out: {reason}" for reason in reasons))
-
-
-def _shortened(places: Sequence[str]) -> str:
-    others = f" and {len(places) - _TOLD} others" if len(places) > _TOLD else ""
-    return ", ".join(places[:_TOLD]) + others
 
 
 def _files(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:

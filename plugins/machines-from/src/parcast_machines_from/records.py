@@ -163,6 +163,12 @@ def sections(lines: Lines, title: re.Pattern[str]) -> Iterator[tuple[int, int, r
         yield line, stop, match
 
 
+def shortened(names: Sequence[str], most: int = 3) -> str:
+    """Return names as a text, those beyond the first few by their number."""
+    others = f" and {len(names) - most} others" if len(names) > most else ""
+    return ", ".join(names[:most]) + others
+
+
 def only_of(series: Sequence[Series], benchmark: str) -> tuple[Series, ...]:
     """Return the series of one benchmark between buffers of the host."""
     return tuple(item for item in series if item.benchmark == benchmark and item.memory == "host")

@@ -21,12 +21,15 @@ from parcast_machines_from.checking.programs import (
     without_empty_sums,
 )
 from parcast_machines_from.estimating.curves import spread_of
-from parcast_machines_from.records import BETWEEN_TWO, FIRST, Reading, Series, Value
+from parcast_machines_from.records import BETWEEN_TWO, FIRST, Reading, Series, Value, shortened
 
 if TYPE_CHECKING:
     from parcast import Machine, Registry, Row
 
 SOLVER = "emulator.tc"
+
+#: Of many messages at once, which pass no port within a node.
+_WINDOWS = BETWEEN_TWO - {"latency"}
 
 #: The spread of a median of samples, over that of a sample and the root of their number.
 _OF_MEDIAN = 1.2533
@@ -63,13 +66,14 @@ def check_machine(
     """
     compared: list[Compared] = []
     notes: list[str] = list(reading.notes)
+    unfit: dict[str, list[str]] = {}
     for index, series in enumerate(map(without_empty_sums, reading.series)):
         if not series.values:
             continue
         tell(f"{series.benchmark} of {series.where}", index, len(reading.series))
         reason = _unfit(series, machine, limit)
         if reason:
-            notes.append(f"{series.benchmark} of {series.where} is not predicted: {reason}")
+            unfit.setdefault(reason, []).append(f"{series.benchmark} of {series.where}")
             continue
         rows, note = _predict(registry, machine, series, samples)
         notes += [f"{series.benchmark} of {series.where}: {note}"] if note else []
@@ -78,6 +82,7 @@ def check_machine(
             for value, row in zip(series.values, rows, strict=False)
             if (item := _compared(series, value, row)) is not None
         ]
+    notes += [f"not predicted, {shortened(names)}: {reason}" for reason, names in unfit.items()]
     return Checked(machine.name, at_once(with_record(compared)), tuple(dict.fromkeys(notes)))
 
 
@@ -91,6 +96,10 @@ def _unfit(series: Series, machine: Machine, limit: int) -> str:
             "which processes were on one node the output does not say; --within node=FILE or "
             "--within network=FILE says it"
         )
+    network = machine.network
+    states_near = network.levels or network.local or machine.nodes.count == 1
+    if series.within and series.benchmark in _WINDOWS and not states_near:
+        return f"the machine states nothing of messages within a {series.within}"
     rate = machine.sources.get("processor.rate", "")
     if series.benchmark == "gemm" and rate.startswith("measured: POLY1"):
         return "the file's rate is that of a polynomial; measure it with --kernel dgemm"

@@ -11,7 +11,7 @@ import attrs
 from parcast_machines_from.estimating.curves import Curve, curve_of, line_through
 from parcast_machines_from.estimating.numbers import Stated, quantity, size_text
 from parcast_machines_from.estimating.pairs import PairEstimate, Piece, estimate_pair
-from parcast_machines_from.records import BETWEEN_TWO, FIRST, Series, only_of
+from parcast_machines_from.records import BETWEEN_TWO, FIRST, Series, only_of, shortened
 
 #: A rise of a message's time by so much of it, and so many seconds, is where the protocol changes.
 _JUMP, _LEAST_JUMP = 0.15, 0.5e-6
@@ -35,10 +35,6 @@ class NetworkPart:
     numbers: tuple[Stated, ...]
     open: tuple[str, ...]  #: keys that nothing determines, and what would
     notes: tuple[str, ...]
-
-
-#: So many files are named in a note.
-_NAMED = 4
 
 
 def network_part(
@@ -164,10 +160,7 @@ def _too_many(series: Sequence[Series], sizes: Mapping[str, int]) -> Iterator[st
 
 
 def _files(series: Sequence[Series]) -> str:
-    names = list(dict.fromkeys(item.where.rpartition(":")[0] for item in series))
-    if len(names) <= _NAMED:
-        return ", ".join(names)
-    return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} others"
+    return shortened(list(dict.fromkeys(item.where.rpartition(":")[0] for item in series)))
 
 
 def _saturation(series: Sequence[Series]) -> Iterator[Stated]:
@@ -332,7 +325,7 @@ def _levels(
     elif not near:
         missing.append(
             "network.levels: a ping-pong within a node (--within node=FILE); until then messages "
-            "within a node are taken to cost what those between nodes cost"
+            "within a node are taken to cost what those between nodes cost, but pass no port"
         )
 
 
