@@ -237,8 +237,6 @@ def test_benchmarks_of_this_host_are_a_table(mpi: library.Library) -> None:
     if os.cpu_count() != 1:
         times = [row for row in rows if row["application"] == "latency"]
         assert [int(row["message_bytes"]) for row in times] == list(BENCHMARK_SIZES)
-        if os.getloadavg()[0] < (os.cpu_count() or 1):  # else who waits for a core tells nothing
-            assert float(times[-1]["median"]) > float(times[0]["min"])
 
 
 @pytest.mark.parametrize(
