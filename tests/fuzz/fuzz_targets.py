@@ -299,7 +299,7 @@ def renamed(name: str, *beside: tuple[str, str]) -> Callable[[Path], None]:
     return read
 
 
-def accounting(path: Path) -> None:
+def times(path: Path) -> None:
     from parcast_scaling.reading import read_times
 
     read_times(str(path))
@@ -418,6 +418,19 @@ JOBS = """JobID|JobName|State|NNodes|NTasks|Elapsed|Timelimit
 2|run|TIMEOUT|4||1-00:00:10|1-00:00:00
 3|run|CANCELLED by 7|4||00:00:00|1-00:00:00
 """
+TIMES = (
+    "cores,nodes,time (ms),speedup\n16,1,30.5,1\n32,2,16.25,1.9\n64,4,9,3.4\n",
+    "| ntasks | ns/day |\n|---|---|\n| 8 | 1.5 |\n| 16 | 2.75 |\n",
+)
+PRINTED = (
+    "Loop time of 3.25 on 16 procs for 100 steps with 32000 atoms\n",
+    """Using 8 MPI processes
+Using 4 OpenMP threads per MPI process
+Performance:       12.5        1.92
+Finished mdrun
+""",
+    "nProcs : 8\nExecutionTime = 3.1 s  ClockTime = 4 s\n",
+)
 SERIES = """PARAMETER p
 POINTS 2 4 8
 REGION main
@@ -494,7 +507,9 @@ TARGETS = {
         profiles("projections", "run.prj.0.log"),
         renamed("run.prj.0.log", ("run.prj.sts", STS)),
     ),
-    "accounting": Target(".csv", texts(JOBS, JOBS.replace("|", ",")), accounting),
+    "accounting": Target(".csv", texts(JOBS, JOBS.replace("|", ",")), times),
+    "tables-of-times": Target(".csv", texts(*TIMES), times),
+    "printed-times": Target(".log", texts(*PRINTED), times),
     "extra-p-text": Target(".txt", texts(SERIES), read_measured),
     "jsim": Target(".jsimg", queuing("mixed.jsimg", "forks.jsimg"), solved_network),
     "jmva": Target(".jmva", queuing("line-one.jmva", "line-two.jmva"), solved_network),

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parcast.cli import app as command
 from parcast.errors import FileError
@@ -96,11 +101,31 @@ def test_a_text_of_no_known_code_is_no_output():
         ("ExecutionTime = 3.1 s\n", "OpenFOAM that does not say how many processes it ran on"),
         ("GLOBAL| Total number of message passing processes 8\n", "CP2K that does not say a time"),
         ("nProcs : 8\nExecutionTime = 0.00 s\n", "prints a time of 0"),
+        ("Loop time of . on 8 procs for 10 steps with 9 atoms", "LAMMPS that does not say a time"),
+        ("Loop time of 1.2.3 on 8 procs for 10 steps with 9 atoms", "does not say a time"),
+        ("Loop time of 1.2 on 0 procs for 10 steps with 9 atoms", "p = 0 must be above 0"),
+        ("Loop time of 1.2 on 8 procs for 10 steps with 0 atoms", "n = 0 must be above 0"),
+        (f"Loop time of 1.2 on {'9' * 400} procs for 1 steps with 9 atoms", "how many processes"),
     ],
 )
 def test_an_output_that_states_too_little_is_refused(text, missing):
     with pytest.raises(FileError, match=missing):
         read_output(text, "x.out")
+
+
+@given(st.sampled_from(sorted(OUTPUTS)), st.data())
+def test_whatever_numbers_an_output_has_it_is_a_run_or_refused(name, data):
+    numbers = st.sampled_from(["0", ".", "1.2.3", "", "9" * 400, "1e9", "-1", "7"])
+    text = re.sub(
+        r"\d[\d.]*", lambda match: data.draw(st.just(match[0]) | numbers), OUTPUTS[name][0]
+    )
+    try:
+        output = read_output(text, "x.out")
+    except FileError:
+        return
+    if output is not None:
+        run = output.run
+        assert all(0 < value < math.inf for value in (run.p, run.seconds, run.n))
 
 
 def test_outputs_of_a_growing_problem_have_its_work(tmp_path):

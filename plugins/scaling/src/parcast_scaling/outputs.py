@@ -8,12 +8,15 @@ import re
 import attrs
 
 from parcast.errors import FileError
-from parcast_scaling.times import Run
+from parcast_scaling.times import Run, checked
 
 #: Names of files that may be what a run printed.
 OUTPUT = re.compile(r".*\.(?:out|log|txt|lammps|o\d+)(?:\.\d+)?", re.IGNORECASE)
 
-_CLOCK = r"(?:(\d+)h)? *(?:(\d+)m)? *(?:([\d.]+)s)?"
+#: Numbers as they are printed, whole: a count, and seconds or a rate.
+_COUNT, _NUMBER = r"(\d{1,15})(?!\d)", r"(\d{1,15}(?:\.\d*)?)(?![\d.eE])"
+
+_CLOCK = rf"(?:{_COUNT}h)? *(?:{_COUNT}m)? *(?:{_NUMBER}s)?"
 
 
 @attrs.frozen(kw_only=True)
@@ -40,17 +43,17 @@ CODES = (
     Code(
         name="LAMMPS",
         known_by=r"Loop time of [\d.]+ on \d+ procs",
-        processes=r"Loop time of [\d.]+ on (\d+) procs",
-        seconds=r"Loop time of ([\d.]+) on",
-        work=r"Loop time of [\d.]+ on \d+ procs for (\d+) steps with (\d+) atoms",
+        processes=rf"Loop time of [\d.]+ on {_COUNT} procs",
+        seconds=rf"Loop time of {_NUMBER} on",
+        work=rf"Loop time of [\d.]+ on \d+ procs for {_COUNT} steps with {_COUNT} atoms",
         what="Loop time",
     ),
     Code(
         name="GROMACS",
         known_by=r"Performance: +[\d.]+ +[\d.]+(?s:.*)Finished mdrun|GROMACS(?s:.*)Performance: ",
-        processes=r"Using (\d+) MPI (?:process|thread)",
-        threads=r"Using (\d+) OpenMP threads? per",
-        rate=r"Performance: +([\d.]+)",
+        processes=rf"Using {_COUNT} MPI (?:process|thread)",
+        threads=rf"Using {_COUNT} OpenMP threads? per",
+        rate=rf"Performance: +{_NUMBER}",
         unit="ns",
         unit_seconds=86400.0,
         what="ns/day",
@@ -58,54 +61,54 @@ CODES = (
     Code(
         name="OpenFOAM",
         known_by=r"ExecutionTime = [\d.]+ s",
-        processes=r"nProcs *: *(\d+)",
-        seconds=r"ExecutionTime = ([\d.]+) s",
+        processes=rf"nProcs *: *{_COUNT}",
+        seconds=rf"ExecutionTime = {_NUMBER} s",
         what="ExecutionTime",
     ),
     Code(
         name="Quantum ESPRESSO",
         known_by=r"PWSCF +:.*WALL",
-        processes=r"running on +(\d+) processor",
-        threads=r"Threads/MPI process: +(\d+)",
+        processes=rf"running on +{_COUNT} processor",
+        threads=rf"Threads/MPI process: +{_COUNT}",
         seconds=rf"PWSCF +:.*CPU *{_CLOCK} *WALL",
         what="PWSCF WALL",
     ),
     Code(
         name="VASP",
         known_by=r"General timing and accounting(?s:.*)Elapsed time \(sec\):",
-        processes=r"running on +(\d+) (?:total cores|mpi-ranks|nodes)",
-        threads=r"mpi-ranks, with +(\d+) threads",
-        seconds=r"Elapsed time \(sec\): +([\d.]+)",
+        processes=rf"running on +{_COUNT} (?:total cores|mpi-ranks|nodes)",
+        threads=rf"mpi-ranks, with +{_COUNT} threads",
+        seconds=rf"Elapsed time \(sec\): +{_NUMBER}",
         what="Elapsed time",
     ),
     Code(
         name="NAMD",
         known_by=r"Benchmark time: \d+ CPUs [\d.]+ s/step",
-        processes=r"Benchmark time: (\d+) CPUs",
-        seconds=r"Benchmark time: \d+ CPUs ([\d.]+) s/step",
+        processes=rf"Benchmark time: {_COUNT} CPUs",
+        seconds=rf"Benchmark time: \d+ CPUs {_NUMBER} s/step",
         what="Benchmark time of a step",
     ),
     Code(
         name="WRF",
         known_by=r"Timing for main: time \S+ on domain",
-        processes=r"(?i)ntasks in X +(\d+) *, *ntasks in Y +(\d+)",
-        seconds=r"Timing for main: time \S+ on domain +1: +([\d.]+) elapsed",
+        processes=rf"(?i)ntasks in X +{_COUNT} *, *ntasks in Y +{_COUNT}",
+        seconds=rf"Timing for main: time \S+ on domain +1: +{_NUMBER} elapsed",
         summed=True,
         what="Timing for main, of all steps of domain 1 together",
     ),
     Code(
         name="CP2K",
         known_by=r"GLOBAL\| Total number of message passing processes",
-        processes=r"GLOBAL\| Total number of message passing processes +(\d+)",
-        threads=r"GLOBAL\| Number of threads for this process +(\d+)",
-        seconds=r"(?m)^ CP2K +1 +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +([\d.]+)",
+        processes=rf"GLOBAL\| Total number of message passing processes +{_COUNT}",
+        threads=rf"GLOBAL\| Number of threads for this process +{_COUNT}",
+        seconds=rf"(?m)^ CP2K +1 +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +{_NUMBER}",
         what="CP2K, the total of its longest process",
     ),
     Code(
         name="NPB",
         known_by=r"Benchmark Completed(?s:.*)Time in seconds",
-        processes=r"(?:Total processes|Total threads|Active processes) *= *(\d+)",
-        seconds=r"Time in seconds *= *([\d.]+)",
+        processes=rf"(?:Total processes|Total threads|Active processes) *= *{_COUNT}",
+        seconds=rf"Time in seconds *= *{_NUMBER}",
         what="Time in seconds",
     ),
 )
@@ -132,7 +135,7 @@ def read_output(text: str, where: str) -> Printed | None:
     Raises
     ------
     FileError
-        If it states no processes, or no time.
+        If it states no processes, or no time, or none above 0.
     """
     code = next((code for code in CODES if re.search(code.known_by, text)), None)
     if code is None:
@@ -155,7 +158,7 @@ def read_output(text: str, where: str) -> Printed | None:
     seconds = code.unit_seconds / value if code.rate else value
     last = (processes[-1],) if isinstance(processes[-1], str) else processes[-1]
     run = Run(float(math.prod(map(int, last)) * number), seconds, n, where)
-    return Printed(code=code, run=run, threads=number > 1)
+    return Printed(code=code, run=checked(run), threads=number > 1)
 
 
 def _seconds(duration: str | tuple[str, ...]) -> float:

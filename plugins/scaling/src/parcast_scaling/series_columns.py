@@ -32,7 +32,7 @@ def size_column(where: str, rows: Sequence[Row], sizes: Sequence[str]) -> tuple[
         return (varying or list(sizes))[0], []
     first, *others = varying
     for name in others:
-        ratios = [number(place, first, row) / number(place, name, row) for place, row in rows]
+        ratios = [_count(place, first, row) / _count(place, name, row) for place, row in rows]
         if max(ratios) > (1 + 1e-9) * min(ratios):
             raise FileError(
                 f"{where}: {first} and {name} do not grow together ({min(ratios):g} to "
@@ -40,6 +40,13 @@ def size_column(where: str, rows: Sequence[Row], sizes: Sequence[str]) -> tuple[
                 f"name the size: {where}#p={first}"
             )
     return first, others
+
+
+def _count(place: str, name: str, row: Mapping[str, Any]) -> float:
+    count = number(place, name, row)
+    if count <= 0:
+        raise FileError(f"{place}: {name} = {count:g} must be above 0; leave out runs that failed")
+    return count
 
 
 def unused_columns(where: str, rows: Sequence[Row], meant: Sequence[str]) -> list[str]:

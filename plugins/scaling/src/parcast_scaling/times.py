@@ -60,15 +60,22 @@ def as_runs(points: Iterable[Any]) -> tuple[Run, ...]:
     for index, point in enumerate(points):
         place = f"points[{index}]"
         run = point if isinstance(point, Run) else _run(point, place)
-        place = run.place or place
-        for name in ("p", "seconds", "n"):
-            value = getattr(run, name)
-            if not (math.isfinite(value) and value > 0):
-                raise FileError(
-                    f"{place}: {'time' if name == 'seconds' else name} = {value:g} must be above 0"
-                )
-        runs.append(attrs.evolve(run, place=place))
+        runs.append(checked(attrs.evolve(run, place=run.place or place)))
     return tuple(runs)
+
+
+def checked(run: Run) -> Run:
+    """Return a run whose numbers are finite and above 0.
+
+    Raises
+    ------
+    FileError
+        Naming its place, if one is not.
+    """
+    for name, value in (("p", run.p), ("time", run.seconds), ("n", run.n)):
+        if not (math.isfinite(value) and value > 0):
+            raise FileError(f"{run.place}: {name} = {value:g} must be above 0")
+    return run
 
 
 def _run(point: Sequence[Any], place: str) -> Run:
