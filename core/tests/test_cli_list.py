@@ -87,3 +87,13 @@ def test_a_year_and_a_group_that_are_none(tmp_path: Path, line: str, sentence: s
     with pytest.raises(ParcastError, match=r"m\.toml: ") as error:
         Registry([]).machine(path)
     assert sentence in str(error.value)
+
+
+def test_names_apart_by_blanks_are_told_to_be_one_argument(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = ModuleType("parcast_empty")
+    assert run(monkeypatch, empty, "compare", "w", "m", "another") == 2
+    assert "one argument, with commas" in capsys.readouterr().err
+    assert run(monkeypatch, empty, "show", "w", "m") == 2
+    assert "commas" not in capsys.readouterr().err

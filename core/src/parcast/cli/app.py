@@ -13,6 +13,7 @@ import typer
 
 from parcast.api import Registry
 from parcast.cli import advise, browse, listing, solve, study, warm
+from parcast.cli.options import SEVERAL
 from parcast.cli.terminal import printing
 from parcast.errors import ParcastError, did_you_mean
 from parcast.startup import SELDOM
@@ -145,7 +146,11 @@ def _usage(error: Exception) -> int:
     message, _, possible = message.replace("Value error, ", "").partition(" (Possible options: ")
     options = possible.rstrip(")").split(", ") if possible else []
     hint = did_you_mean(getattr(error, "option_name", ""), options)
-    path = getattr(getattr(error, "ctx", None), "command_path", "parcast")
+    context = getattr(error, "ctx", None)
+    arguments = () if context is None else context.command.params
+    if "extra argument" in message and any(getattr(a, "help", "") == SEVERAL for a in arguments):
+        hint = " Several names or files are one argument, with commas and no blanks."
+    path = getattr(context, "command_path", "parcast")
     sentence = message if message.endswith((".", "?")) else f"{message}."
     return _complain(f"{sentence}{hint} See '{path} --help'.")
 

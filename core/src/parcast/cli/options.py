@@ -44,9 +44,11 @@ complete_any_name = _completing(
     }
 )
 
-_SEVERAL, _ONE = "Names or files, separated by commas.", "A name or a file."
-Workloads = typer.Argument(help=_SEVERAL, autocompletion=_workloads)
-Machines = typer.Argument(help=_SEVERAL, autocompletion=_machines)
+#: The help of arguments that take several names.
+SEVERAL = "Names or files, separated by commas."
+_ONE = "A name or a file."
+Workloads = typer.Argument(help=SEVERAL, autocompletion=_workloads)
+Machines = typer.Argument(help=SEVERAL, autocompletion=_machines)
 Workload = typer.Argument(help=_ONE, autocompletion=_workloads)
 Machine = typer.Argument(help=_ONE, autocompletion=_machines)
 Processes = Annotated[
