@@ -11,7 +11,9 @@ import pytest
 from parcast import Registry
 from parcast.model.accelerator import Accelerator, Efficiency, Rates
 from parcast.program.reader import read_source
-from parcast.testing import random_program, seeds
+from parcast.testing import random_program
+
+from .enough_seeds import seeds_until
 
 ACCELERATOR = Accelerator(
     per_node=64,  # one for every process
@@ -61,7 +63,7 @@ def offloaded(source: str, seed: int, *, plain: bool) -> str:
 )
 def test_every_family_charges_what_elapses(solver, programs):
     registry, answered = Registry(), 0
-    for seed in seeds(max(30, programs // 10)):
+    for seed in seeds_until(max(30, programs // 10), lambda: answered >= 10):
         drawn = random_program(seed, pools=seed % 3 == 0, masters=seed % 2 == 0)
         machine = attrs.evolve(
             drawn.machine, parts={**drawn.machine.parts, "accelerator": ACCELERATOR}

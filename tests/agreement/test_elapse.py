@@ -13,6 +13,8 @@ from parcast.testing import by_events, by_sweep, random_program, seeds
 from parcast_emulator.program_run import compiled_run, process_run
 from parcast_petri.machine.background import Background
 
+from .enough_seeds import seeds_until
+
 FAMILIES = ("emulator", "perturb", "petri.mean", "petri.explicit", "pamela", "spmd")
 
 
@@ -43,7 +45,7 @@ def on_other_nodes(made, seed):
 @pytest.mark.parametrize("evaluate", [by_sweep, by_events, process_run, compiled_run])
 def test_what_only_elapses_ends_on_any_nodes_when_it_did(evaluate, programs):
     elapsed = 0
-    for seed in seeds(programs // 6):
+    for seed in seeds_until(programs // 6, lambda: elapsed > programs // 24):
         pools = evaluate is not compiled_run and seed % 2 > 0
         made = elapsing(seed, pools=pools, wildcards=True)
         elapsed += "elapse" in made.source

@@ -22,6 +22,7 @@ from parcast_petri.programs.nodes import Nodes
 from parcast_simgrid.playing import is_installed, play
 from parcast_simgrid.score import score
 
+from .enough_seeds import seeds_until
 from .references import assert_as_in_fractions, assert_equal_in_every_bit
 from .topologies import random_topology
 
@@ -37,7 +38,7 @@ def attended(seed, contention="none", **options):
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 def test_references_and_emulator_are_equal_in_every_bit(contention, programs):
     compared = 0
-    for seed in seeds(programs // 3):
+    for seed in seeds_until(programs // 3, lambda: compared > programs // 20):
         made = attended(seed, contention, wildcards=seed % 2 > 0, network=seed % 3 > 0)
         if made is None:
             continue
@@ -58,7 +59,7 @@ def test_where_links_are_shared_all_are_as_in_fractions(programs):
 
 def test_the_message_graph_of_what_happened_takes_as_long(programs):
     answered = 0
-    for seed in seeds(programs // 3):
+    for seed in seeds_until(programs // 3, lambda: answered > programs // 60):
         made = attended(seed)
         if made is None:
             continue
@@ -76,7 +77,7 @@ def test_the_message_graph_of_what_happened_takes_as_long(programs):
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 def test_no_run_is_faster_than_pamela_says(contention, programs):
     tight = 0
-    for seed in seeds(programs // 6):
+    for seed in seeds_until(programs // 6, lambda: tight > 0):
         made = attended(seed, contention)
         if made is None:
             continue
@@ -109,7 +110,7 @@ def test_simgrid_plays_what_masters_send_as_the_references(contention, programs)
 @pytest.mark.parametrize("contention", ["none", "fair"])
 def test_petri_plays_what_masters_send_as_the_references(contention, programs):
     compared = 0
-    for seed in seeds(programs // 3):
+    for seed in seeds_until(programs // 3, lambda: compared > programs // 100):
         made = attended(seed, contention, wildcards=seed % 2 > 0, network=seed % 3 > 0)
         if made is None or any(pool.master is None for pool in made.unrolled.pools):
             continue

@@ -23,6 +23,7 @@ from parcast_pamela.programs.lowering import lower
 from parcast_pamela.solvers.bound import Bound, Options
 from parcast_pamela.workload import Content
 
+from .enough_seeds import seeds_until
 from .topologies import random_topology
 
 REGISTRY = Registry()
@@ -41,7 +42,7 @@ def bound(made, form):
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 def test_no_run_is_faster_than_free(contention, eager, programs):
     tight = 0
-    for seed in seeds(programs // 8):
+    for seed in seeds_until(programs // 8, lambda: tight > programs // 300):
         made = random_program(seed, contention=contention, eager=eager)
         if (found := bound(made, "free")) is not None:
             reference = by_sweep(made.expanded, made.costs).time
@@ -52,7 +53,7 @@ def test_no_run_is_faster_than_free(contention, eager, programs):
 
 def test_without_contention_no_run_is_slower_than_barrier(programs):
     asked = 0
-    for seed in seeds(programs // 3):
+    for seed in seeds_until(programs // 3, lambda: asked > programs // 300):
         without = ["start", "colors", *(["algorithms"] if seed % 2 else [])]
         made = random_program(seed, contention="none", without=without)
         if (found := bound(made, "barrier")) is not None:
@@ -73,7 +74,7 @@ def test_the_barriers_of_a_collective_access_are_in_the_form_barrier(seed):
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 def test_no_run_is_faster_than_what_a_recorded_one_has_of_work_and_load(contention, programs):
     tight = 0
-    for seed in seeds(programs // 8):
+    for seed in seeds_until(programs // 8, lambda: tight > programs // 48):
         made = random_program(seed, contention=contention, pools=seed % 2 > 0)
         program = Program(None, made.unrolled)
         query = attrs.evolve(
@@ -121,7 +122,9 @@ def networked(seed, contention="fair", **features):
 @pytest.mark.parametrize("contention", ["fair", "endpoint", "bus", "none"])
 def test_no_run_is_faster_where_links_are_shared(contention, programs):
     tight = 0
-    for seed in seeds(programs // (1 if contention == "fair" else 3)):
+    for seed in seeds_until(
+        programs // (1 if contention == "fair" else 3), lambda: tight > programs // 40
+    ):
         made = networked(seed, contention, wildcards=seed % 2 == 0, pools=seed % 3 == 0)
         found = bound(made, "free")
         reference = by_sweep(made.expanded, made.costs).time
@@ -160,7 +163,7 @@ SWITCHED = [
 
 def test_formulas_carry_no_more_than_the_fullest_link(programs):
     asked = 0
-    for seed in seeds(programs // 5):
+    for seed in seeds_until(programs // 5, lambda: asked > programs // 50):
         made = bordered(seed)
         query, costs = made.query, made.costs
         matched = matched_program(query)
@@ -202,7 +205,7 @@ def test_the_critical_path_is_the_same_compiled(programs, monkeypatch):
 
 def test_where_links_are_shared_barriers_are_mostly_slower(programs):
     asked = above = 0
-    for seed in seeds(programs // 2):
+    for seed in seeds_until(programs // 2, lambda: 0.95 * asked > programs / 40):
         made = networked(seed, without=["start"])
         if (found := bound(made, "barrier")) is not None:
             asked += 1

@@ -15,6 +15,7 @@ from parcast_perturb.solvers import Clocked, Simulated, lower_bound
 from parcast_perturb.solvers.question import question_of
 from parcast_traces.trace.columns import END
 
+from .enough_seeds import seeds_until
 from .topologies import random_topology
 
 REGISTRY = Registry()
@@ -35,7 +36,7 @@ def lowered(query):
 @pytest.mark.parametrize("contention", CONTENTIONS)
 def test_without_noise_every_end_and_part_is_that_of_the_reference(contention, programs):
     by_message = 0
-    for seed in seeds(programs // 8):
+    for seed in seeds_until(programs // 8, lambda: by_message > programs // 200):
         any_source = seed % 5 == 0  # whose requests at one instant are served as they come up
         chance = program_on(seed, contention, network=seed % 3 > 0, wildcards=any_source)
         program = frozen(chance.expanded, chance.costs).unrolled if any_source else chance.expanded
@@ -61,7 +62,8 @@ def test_without_noise_every_end_and_part_is_that_of_the_reference(contention, p
 @pytest.mark.parametrize("contention", CONTENTIONS)
 def test_no_draw_is_below_the_bound_of_the_same_noise(contention, programs):
     later = bounded = 0
-    for seed in seeds(programs // 14):
+    is_late = contention != "none"
+    for seed in seeds_until(programs // 14, lambda: bounded > 0 and (later > 0 or not is_late)):
         chance = program_on(seed, contention, network=True, without=["start"])
         parts = {**chance.machine.parts, "noise": NOISE}
         machine = attrs.evolve(chance.machine, parts=parts)
@@ -78,7 +80,7 @@ def test_no_draw_is_below_the_bound_of_the_same_noise(contention, programs):
         if contention == "none" and chance.costs.overhead_by == "call":
             assert np.stack(shared, axis=1) == pytest.approx(alone, rel=1e-11)
         later += (alone < np.stack(shared, axis=1) * (1 - 1e-6)).any()
-    assert later > 0 or contention == "none"
+    assert later > 0 or not is_late
     assert bounded > 0
 
 
@@ -96,7 +98,7 @@ def test_the_bound_of_programs_whose_order_timing_decides_holds(programs):
 @pytest.mark.parametrize("contention", CONTENTIONS)
 def test_compiled_kernels_play_what_plain_ones_play(contention, programs, monkeypatch):
     for seed in seeds(2):
-        chance = program_on(seed, contention, size=12, steps=12)
+        chance = program_on(seed, contention, size=8, steps=12)
         parts = {**chance.machine.parts, "noise": NOISE}
         machine = attrs.evolve(chance.machine, parts=parts)
         question = question_of(lowered(attrs.evolve(chance.query, machine=machine)))

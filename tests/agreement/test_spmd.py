@@ -14,6 +14,7 @@ from parcast.program.reader import read_source
 from parcast.program.source import SENDS
 from parcast.testing import by_sweep, random_program, seeds
 
+from .enough_seeds import seeds_until
 from .topologies import random_topology
 
 REGISTRY = Registry()
@@ -201,7 +202,7 @@ def program(rank, size):
 def test_no_run_is_shorter_than_its_fullest_link_is_busy(programs):
     """The level w is what that link carries, over all transfers."""
     shared = 0
-    for seed in seeds(programs // 4):
+    for seed in seeds_until(programs // 4, lambda: shared > programs // 40):
         chance = random_program(
             seed, contention="fair", network=True, topology=random_topology(seed)
         )

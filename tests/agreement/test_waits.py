@@ -15,7 +15,9 @@ from parcast.comparison.elasticities import REST, Solved
 from parcast.comparison.grid import Question
 from parcast.comparison.waits import BACKGROUND, IMBALANCE, balanced, waits
 from parcast.program.reader import read_source
-from parcast.testing import random_program, seeds
+from parcast.testing import random_program
+
+from .enough_seeds import seeds_until
 
 REGISTRY = Registry()
 NOTHING = Settings({}, {}, {})
@@ -112,7 +114,7 @@ def program(rank, size, n=3):
 
 def test_what_is_not_uneven_has_nothing_to_even(programs):
     even = 0
-    for seed in seeds(programs // 4):
+    for seed in seeds_until(programs // 4, lambda: even > programs // 40):
         query = random_program(seed).query
         steps = attrs.evolve(query, workload=read_source(EVEN, "even.py", "even"))
         for asked in (query, steps):
@@ -124,7 +126,7 @@ def test_what_is_not_uneven_has_nothing_to_even(programs):
 
 def test_random_programs_are_evened_and_their_parts_sum_to_one(programs):
     compared = 0
-    for seed in seeds(programs // 12):
+    for seed in seeds_until(programs // 12, lambda: compared > programs // 80):
         query = random_program(seed, without={"start"}).query
         even = balanced(query)
         if even is None:

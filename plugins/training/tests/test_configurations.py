@@ -279,6 +279,7 @@ def test_a_job_comes_back_from_its_arguments_of_megatron(tmp_path, seed):
         "name", "dp", "ffn", "checkpoint_every", "overlap_tensor", "lora_on", "left_out", "assumed",
         *(("overlap_parameters",) if job.zero == 0 else ()),
         *(("active",) if job.experts == 1 else ()),
+        *(() if job.dense_layers else ("dense_ffn",)),
     }  # fmt: skip
 
     def said(content):
