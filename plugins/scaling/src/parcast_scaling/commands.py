@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 Runs = Annotated[
     list[str],
     typer.Argument(
-        help="A table of p and times, with repeats; Extra-P's, sacct's or Thicket's file; a "
+        help="A table of p and times or rates, with repeats; outputs of LAMMPS, GROMACS and "
+        "others; Extra-P's, sacct's or Thicket's file; a "
         "dataset of the scoreboard, or a folder of one, and its series behind a #; or a .csv "
         "file of p and amounts; or traces of one code at several p. A program or traces beside "
         "a table of times propose terms of the time."

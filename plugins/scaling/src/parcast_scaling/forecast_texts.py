@@ -132,8 +132,8 @@ def knee_sentence(answer: Forecast, counts: str) -> str:
     if not knee.binds_chance:
         return start
     return (
-        f"{start}; the largest part there, besides divided work, is most likely that of "
-        f"{knee.binds} (probability {100 * knee.binds_chance:.0f} %)"
+        f"{start}; largest there, besides divided work: {knee.binds} "
+        f"(with a probability of {100 * knee.binds_chance:.0f} %)"
     )
 
 
