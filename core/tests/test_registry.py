@@ -222,7 +222,7 @@ def _installed(monkeypatch, *points):
     found = []
     for name, module, distribution in points:
         point = EntryPoint(name, module, "parcast")
-        dist = SimpleNamespace(name=distribution, version="1.2")
+        dist = SimpleNamespace(metadata={"Name": distribution, "Version": "1.2"})
         found.append(point._for(dist))
     monkeypatch.setattr("parcast.plugins.catalog.entry_points", lambda group: found)
 

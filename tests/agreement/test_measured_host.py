@@ -51,7 +51,8 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, parcast.results.
     assert machine.part("disk", Disk)
     assert machine.part("bus", Bus)
     results = registry.compare(
-        str(folder / "small.toml"), machine, p=2, solvers=["emulator.lc", "emulator.tc", "mpi.run"],
+        str(folder / "small.toml"), machine, p=2, d=1,
+        solvers=["emulator.lc", "emulator.tc", "mpi.run"],
         settings={"nodes.oversubscribe": True, "mpi.run.repetitions": 10},
     )  # fmt: skip
     return {row.solver: row for row in results.rows}

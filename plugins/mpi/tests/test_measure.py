@@ -43,9 +43,11 @@ def samples(rank: int) -> dict[str, Any]:
         "keep": [[t + n / 2e10 for t, n in zip(exchanged, HANDLED_SIZES, strict=True)]],
     }
     both["handled"] = [handled] * 3
+    together = {"together": [FILE_SIZES[-1] / 3e8]}
     if rank:
         receiving = {"sending": [], "receiving": [1.5e-6] * 3}
-        return {**both, "rate alone": [[]] * 3, "calls": [receiving] * 3}
+        writing = {"storage": [together] * 3}
+        return {**both, "rate alone": [[]] * 3, "calls": [receiving] * 3, **writing}
     files = {
         "write": [1e-3 + n / 2e8 for n in FILE_SIZES],
         "read": [2e-4 + n / 1e9 for n in FILE_SIZES],
@@ -56,7 +58,7 @@ def samples(rank: int) -> dict[str, Any]:
         "rate alone": [[8e9]] * 3,
         "memory in place alone": [[8e9]] * 3,
         "memory added alone": [[6e9]] * 3,
-        "storage": [files] * 3,
+        "storage": [{**files, **together}] * 3,
         "messages": ping_pong([5e-6 + n / 2e9 for n in SIZES]),
         "windows": [[[1e-6 + n / 8e9 for n in WINDOW_SIZES]]] * 3,
         "calls": [{"sending": [1e-6] * 3, "receiving": []}] * 3,
@@ -94,7 +96,8 @@ def test_a_file_says_what_the_samples_say(registry: Registry, tmp_path: Path) ->
     assert network.own_bandwidth == pytest.approx(2e10)
     alone = 2**20 / (5e-6 + 2**20 / 2e9)
     assert network.contention_level == pytest.approx(alone / 3e9, abs=1e-4)
-    assert machine.storage.bandwidth == pytest.approx(2e8)
+    assert machine.storage.disks == 2  # each of two writes at 300 MB/s, one alone at 200
+    assert machine.storage.bandwidth == pytest.approx(2.5e8)
     assert machine.storage.startup == pytest.approx(1e-3)
     assert machine.processor.boost == 1.6
     assert machine.nodes.core_bandwidth == 7e9

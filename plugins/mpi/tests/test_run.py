@@ -197,7 +197,7 @@ REFUSED = {
         {},
     ),
     "3 processes on 2 cores": ({}, {"p": 3}),
-    "d=2: a real run has the one file system": ({}, {"d": 2}),
+    "d=2: a real run has the file system of its host; use -d 1": ({}, {"d": 2}),
     "there is no folder /nowhere": ({}, {"settings": {"mpi.run.directory": "/nowhere"}}),
     "operations are more than mpi.run.most_operations=": (
         {},

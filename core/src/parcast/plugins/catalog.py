@@ -199,12 +199,12 @@ class Catalog:
 
     def _refuse_misspelt(self) -> None:
         for name, plugin in self._manager.list_name_plugin():
-            marked = {hook: self._manager.parse_hookimpl_opts(plugin, hook) for hook in dir(plugin)}
-            lists = [hook for hook in marked if _listed(plugin, hook)]
-            hooks = [opts.get("specname") or hook for hook, opts in marked.items() if opts]
+            attributes = [attribute for attribute in dir(plugin) if attribute.startswith(_HOOK)]
+            lists = [hook for hook in attributes if _listed(plugin, hook)]
+            hooks = [caller.name for caller in self._manager.get_hookcallers(plugin) or ()]
             unknown = [hook for hook in (*hooks, *lists) if not hasattr(Specs, hook)]
-            plain = [name for name, opts in marked.items() if not opts and hasattr(Specs, name)]
-            plain = [name for name in plain if name.startswith(_HOOK) and name not in lists]
+            plain = [hook for hook in attributes if hasattr(Specs, hook) and hook not in lists]
+            plain = [hook for hook in plain if not self._manager.parse_hookimpl_opts(plugin, hook)]
             if unknown:
                 hint = did_you_mean(unknown[0], dir(Specs))
                 self._report(name, f"there is no hook {unknown[0]!r}.{hint}")
@@ -300,9 +300,8 @@ class Catalog:
 def _installed() -> Iterator[tuple[PluginInfo, Any]]:
     """Yield what distributions register as plugins, not yet loaded."""
     for point in entry_points(group=PROJECT):
-        dist = point.dist
-        name, version = (dist.name, dist.version) if dist else ("?", "")
-        yield PluginInfo(point.name, name, version), point
+        about = point.dist.metadata if point.dist else {"Name": "?", "Version": ""}  # read once
+        yield PluginInfo(point.name, about["Name"], about["Version"]), point
 
 
 def _passed(plugins: Iterable[Any]) -> Iterator[tuple[PluginInfo, Any]]:

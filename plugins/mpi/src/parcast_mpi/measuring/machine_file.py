@@ -95,7 +95,7 @@ def values(
     yield from _processor(answers, kernel)
     if len(answers) > 1:
         yield from _network(answers, vendor, by_size=by_size)
-    yield from _storage(answers[0]["storage"])
+    yield from _storage([samples["storage"] for samples in answers])
     yield from _variability(answers)
 
 
@@ -313,9 +313,9 @@ def _ns_per_byte(seconds: Estimate) -> str:
     return f"{seconds.value * 1e9:.4g} +- {seconds.spread * 1e9:.2g} ns/B"
 
 
-def _storage(rounds: Sequence[Mapping[str, Any]]) -> Iterator[Value]:
+def _storage(ranks: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[Value]:
     writes, reads, copies = (
-        line(FILE_SIZES, [samples[word] for samples in rounds], f"times of {what}")
+        line(FILE_SIZES, [samples[word] for samples in ranks[0]], f"times of {what}")
         for word, what in (
             ("write", "writes"), ("read", "reads"), ("copy", "reads from memory"),
         )
@@ -325,7 +325,16 @@ def _storage(rounds: Sequence[Mapping[str, Any]]) -> Iterator[Value]:
         f"writes to stable storage, {sizes} {writes.worst:.0%} at most; reads have "
         f"{quantity(reads.bandwidth, 'B/s')} after {quantity(reads.startup, 's')}"
     )
-    yield Value("storage", "bandwidth", quantity(writes.bandwidth, "B/s"), source)
+    bandwidth = writes.bandwidth
+    if len(ranks) > 1:
+        all_ranks = _together(ranks)
+        disks = min(len(ranks), max(1, round(all_ranks.value / bandwidth.value)))
+        yield Value("storage", "disks", disks, (
+            f"how many writes are served at once: {quantity(all_ranks, 'B/s')} of all "
+            f"{len(ranks)} cores, {quantity(bandwidth, 'B/s')} of one alone"
+        ))  # fmt: skip
+        bandwidth = between(bandwidth, all_ranks.over(Estimate(disks, 0.0)))
+    yield Value("storage", "bandwidth", quantity(bandwidth, "B/s"), source)
     yield Value("storage", "startup", quantity(writes.startup, "s"), source)
     reading = f"reads of what was dropped from memory, {sizes} {reads.worst:.0%} at most"
     yield Value("disk", "bandwidth", quantity(reads.bandwidth, "B/s"), reading)
@@ -339,6 +348,12 @@ def _storage(rounds: Sequence[Mapping[str, Any]]) -> Iterator[Value]:
     yield Value("bus", "latency", quantity(copies.startup, "s"), copying)
     mode = "the time of a read holds that of its copy"
     yield Value("bus", "mode", "cut-through", mode)
+
+
+def _together(ranks: Sequence[Sequence[Mapping[str, Any]]]) -> Estimate:
+    """Return what is written in a second where all ranks write, of what each round sampled."""
+    seconds = [[samples["together"] for samples in rounds] for rounds in ranks]
+    return of_repeats(len(ranks) * FILE_SIZES[-1] / np.max(seconds, axis=0))
 
 
 def _variability(answers: Answers) -> Iterator[Value]:

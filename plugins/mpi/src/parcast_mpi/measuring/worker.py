@@ -272,18 +272,23 @@ def handled(effort: Effort) -> dict[str, list[list[float]]]:
 
 
 def storage(effort: Effort, files: Files, compute: Callable[[int], float]) -> dict[str, Any]:
-    """Return seconds of writes, reads and copies of what was just read, each after a computation.
+    """Return seconds of the first rank's writes, reads, and copies of what was just read.
 
-    By `FILE_SIZES`.
+    By `FILE_SIZES`, each after a computation; and ``together``, of the largest writes while all
+    ranks write.
     """
+    together = []
+    for _ in range(effort.repeats):
+        rendezvous()
+        together.append(timed(files.write, FILE_SIZES[-1], "own"))
     samples: dict[str, Any] = {"write": [], "read": [], "copy": []}
     if WORLD.rank:
-        return samples
+        return {"together": together}
     for word, row in samples.items():
         for size in FILE_SIZES:
             compute(effort.passes_between)
             row.append(timed(getattr(files, word), size, "own"))
-    return samples
+    return {**samples, "together": together}
 
 
 def quanta(effort: Effort) -> list[int]:
@@ -313,9 +318,8 @@ def stages(request: dict[str, Any]) -> dict[str, Callable[[], Any]]:
         "memory in place": _in_place(vector),
         "memory added": _added(vector),
     }
-    files = Files(Path(request["directory"]), 0, 1)
-    if not WORLD.rank:
-        files.prepare(max(FILE_SIZES), "own")
+    files = Files(Path(request["directory"]), WORLD.rank, WORLD.size)
+    files.prepare(max(FILE_SIZES), "own")
     by_name: dict[str, Callable[[], Any]] = {}
     for name, run in kernels_by_name.items():
         rate = Rate(effort, run)

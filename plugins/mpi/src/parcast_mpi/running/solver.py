@@ -99,8 +99,9 @@ class Run:
         options: Options = query.options or Options()
         if options.directory and not Path(options.directory).is_dir():
             raise HostError(f"mpi.run.directory: there is no folder {options.directory}")
-        if query.d != 1:
-            return f"d={query.d}: a real run has the one file system of its host; use -d 1"
+        disks = query.machine.storage.disks
+        if query.d not in {1, disks}:
+            return f"d={query.d}: a real run has the file system of its host; use -d {disks}"
         return None
 
     def solve(self, query: Query) -> Prediction:
