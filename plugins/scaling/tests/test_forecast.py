@@ -130,7 +130,7 @@ def test_where_nothing_is_measured_the_prior_comes_back():
     particles = posterior.particles
     drawn = prior.draw(60000, np.random.default_rng(2))
     assert particles.has.mean(axis=0) == pytest.approx(drawn.has.mean(axis=0), abs=0.03)
-    assert particles.shares().mean(axis=0) == pytest.approx(drawn.shares().mean(axis=0), abs=0.02)
+    assert particles.share.mean(axis=0) == pytest.approx(drawn.share.mean(axis=0), abs=0.02)
     assert np.std(particles.divided) == pytest.approx(np.std(drawn.divided), rel=0.3)
     assert np.log(particles.crowded).std() == pytest.approx(prior.crowded_spread, rel=0.1)
     counts = [np.bincount(each.level, minlength=100) / len(each) for each in (particles, drawn)]
@@ -140,12 +140,12 @@ def test_where_nothing_is_measured_the_prior_comes_back():
 def test_steps_keep_the_prior():
     prior, rng = Prior(), np.random.default_rng(3)
     particles = prior.draw(6000, rng)
-    before = particles.has.mean(axis=0), particles.shares().mean(axis=0)
+    before = particles.has.mean(axis=0), particles.share.mean(axis=0)
     for _ in range(40):
         proposed, ratio = prior.propose(particles, rng)
         particles = particles.where(np.log(rng.random(6000)) < ratio, proposed)
     assert particles.has.mean(axis=0) == pytest.approx(before[0], abs=0.03)
-    assert particles.shares().mean(axis=0) == pytest.approx(before[1], abs=0.015)
+    assert particles.share.mean(axis=0) == pytest.approx(before[1], abs=0.015)
 
 
 def test_drift_is_conditioned_on_what_was_measured():

@@ -19,6 +19,7 @@ class Particles:
 
     has: Bools  #: which terms, shape (particles, terms)
     sizes: Floats  #: logarithms of unnormalized shares, shape (particles, terms)
+    share: Floats  #: of each term at the reference, as `shares` has them, shape (particles, terms)
     divided: Floats  #: the exponent a of p in the divided work
     crowded: Floats  #: the exponent b of p in the contention
     level: NDArray[np.int64]  #: of the scatter and the drift about the sum of terms
@@ -32,6 +33,7 @@ class Particles:
         return Particles(
             has=self.has[rows],
             sizes=self.sizes[rows],
+            share=self.share[rows],
             divided=self.divided[rows],
             crowded=self.crowded[rows],
             level=self.level[rows],
@@ -43,14 +45,11 @@ class Particles:
         return Particles(
             has=np.where(column, others.has, self.has),
             sizes=np.where(column, others.sizes, self.sizes),
+            share=np.where(column, others.share, self.share),
             divided=np.where(better, others.divided, self.divided),
             crowded=np.where(better, others.crowded, self.crowded),
             level=np.where(better, others.level, self.level),
         )
-
-    def shares(self) -> Floats:
-        """Return the share of each term at the reference, shape (particles, terms)."""
-        return shares(self.has, self.sizes)
 
 
 def shares(has: Bools, sizes: Floats) -> Floats:
@@ -69,7 +68,7 @@ def relative_parts(
     reference: tuple[float, float],
 ) -> Floats:
     """Return each term's part of the time at the reference, shape (particles, points, terms)."""
-    parts = particles.shares()[:, None, :] * courses(terms, p, n, reference)[None]
+    parts = particles.share[:, None, :] * courses(terms, p, n, reference)[None]
     far = np.log(p / reference[0])[None]
     parts[:, :, 0] *= np.exp((1 - particles.divided)[:, None] * far)
     parts[:, :, -1] *= np.exp((particles.crowded - 1)[:, None] * far)
@@ -90,7 +89,7 @@ def relative_sums(particles: Particles, course: Floats, far: Floats) -> Floats:
     It is the sum of :func:`relative_parts`, from the courses of the terms and the logarithm of p
     over that at the reference.
     """
-    share = particles.shares()
+    share = particles.share
     sums: Floats = share[:, 1:-1] @ course[:, 1:-1].T
     sums += share[:, :1] * course[:, 0] * np.exp((1 - particles.divided)[:, None] * far)
     sums += share[:, -1:] * course[:, -1] * np.exp((particles.crowded - 1)[:, None] * far)

@@ -74,12 +74,14 @@ class Prior:
         has = rng.random((count, len(self.terms))) < self.chances
         has[~has.any(axis=1), 0] = True
         sizes = self._sizes(count, rng)
+        share = shares(has, sizes)
         return Particles(
             has=has,
             sizes=sizes,
+            share=share,
             divided=1 + self.divided_spread * rng.standard_t(3, count),
             crowded=self.crowded * np.exp(self.crowded_spread * rng.standard_normal(count)),
-            level=self._levels(shares(has, sizes)[:, 0], rng),
+            level=self._levels(share[:, 0], rng),
         )
 
     def propose(self, particles: Particles, rng: np.random.Generator) -> tuple[Particles, Floats]:
@@ -116,10 +118,16 @@ class Prior:
         ratio += alone[particles.level % len(_NODES)] - alone[level % len(_NODES)]
         none = ~step.has.any(axis=1)
         step.has[none, 0] = True
-        ratio += self._drift_logs(level, shares(step.has, step.sizes)[:, 0])
-        ratio -= self._drift_logs(particles.level, particles.shares()[:, 0])
+        share = shares(step.has, step.sizes)
+        ratio += self._drift_logs(level, share[:, 0])
+        ratio -= self._drift_logs(particles.level, particles.share[:, 0])
         proposed = Particles(
-            has=step.has, sizes=step.sizes, divided=divided, crowded=crowded, level=level
+            has=step.has,
+            sizes=step.sizes,
+            share=share,
+            divided=divided,
+            crowded=crowded,
+            level=level,
         )
         return proposed, np.where(none, -np.inf, ratio)
 
@@ -144,24 +152,22 @@ class Prior:
 
     def _share_out(self, step: _Step, where: Bools, rng: np.random.Generator) -> Floats:
         """Share out anew what a term and another have together, to both or to one of them."""
-        rows, count = np.arange(len(where)), len(self.terms)
-        first = step.present
-        second = (first + rng.integers(1, count, len(where))) % count
+        rows, count = np.flatnonzero(where), len(self.terms)
+        first = step.present[rows]
+        second = (first + rng.integers(1, count, len(where))[rows]) % count
         paired = step.has[rows, second]
         sizes = np.exp(np.stack([step.sizes[rows, first], step.sizes[rows, second]]))
         total = sizes[0] + np.where(paired, sizes[1], 0.0)
-        drawn = rng.random(len(where))
-        part = np.where(
-            drawn < _ALONE, 1.0, np.where(drawn < 2 * _ALONE, 0.0, rng.random(len(where)))
-        )
-        others = np.maximum(step.has.sum(axis=1) - 1 - paired, 0)
-        ratio = self._shared_logs(first, second, part, total, others)
-        ratio -= self._shared_logs(first, second, sizes[0] / total, total, others)
-        moved = rows[where]
+        drawn, between = rng.random(len(where))[rows], rng.random(len(where))[rows]
+        part = np.where(drawn < _ALONE, 1.0, np.where(drawn < 2 * _ALONE, 0.0, between))
+        others = np.maximum(step.has[rows].sum(axis=1) - 1 - paired, 0)
+        ratio = np.zeros(len(where))
+        ratio[rows] = self._shared_logs(first, second, part, total, others)
+        ratio[rows] -= self._shared_logs(first, second, sizes[0] / total, total, others)
         for term, size in ((first, part * total), (second, (1 - part) * total)):
-            step.has[moved, term[where]] = size[where] > 0
-            step.sizes[moved, term[where]] = np.log(np.maximum(size[where], 1e-300))
-        return np.where(where, ratio, 0.0)
+            step.has[rows, term] = size > 0
+            step.sizes[rows, term] = np.log(np.maximum(size, 1e-300))
+        return ratio
 
     def _shared_logs(
         self,
