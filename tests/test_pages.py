@@ -50,7 +50,7 @@ WIDTH = "110"  #: of the terminal that pages show
 FILE = re.compile(r"# ([\w-]+\.\w+)$", re.MULTILINE)  # the first line names a file
 
 
-@pytest.mark.parametrize("name", turn(PAGES, 2))
+@pytest.mark.parametrize("name", turn(PAGES, 3))
 def test_a_page_shows_what_its_commands_print(
     name: str, tmp_path: Path, parcast: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

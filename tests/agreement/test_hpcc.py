@@ -20,7 +20,7 @@ from parcast_traces.trace.columns import BYTES, INTO, KIND, NONE, OUT, ROOM, Tra
 
 #: What ``hpcc`` is asked, by the place of the line in ``hpccinf.txt``; it skips the first two.
 ASKED = [
-    "parcast", "hpcc", "HPL.out", "8", "1", "600", "1", "80", "0", "1", "2", "2", "16.0",
+    "parcast", "hpcc", "HPL.out", "8", "1", "200", "1", "80", "0", "1", "2", "2", "16.0",
     "1", "2", "1", "4", "1", "2", "1", "1", "1", "1", "1", "0", "2", "64", "0", "0", "1", "8",
     "a line between", "0", "1200", "0", "40",
 ]  # fmt: skip

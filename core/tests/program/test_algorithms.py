@@ -183,7 +183,7 @@ def test_times_where_processes_stand_for_others_are_those_of_the_page(size):
 @pytest.mark.parametrize("text", [*LIBRARIES, *(f"{op} {name}" for op, name in NAMED)])
 def test_a_collective_has_no_deadlock_where_every_message_waits_for_its_receive(text):
     for op in ALGORITHMS if text in LIBRARIES else [text.split()[0]]:
-        for size in turn((*range(1, 18), 33), 2):
+        for size in turn((*range(1, 18), 33), 4):
             for root in roots(op, size):
                 native = program(size, collective(op, size, bytes_=4096, root=root))
                 chosen = _in_levels(algorithms(text), size)

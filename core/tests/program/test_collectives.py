@@ -167,7 +167,7 @@ def test_every_algorithm_ends_at_any_limit_and_alone_sends_nothing(op, name, siz
 
 
 @pytest.mark.parametrize(("op", "name"), EVERY, ids=" ".join)
-@settings(max_examples=cases(25))
+@settings(max_examples=cases(8))
 @given(data=st.data())
 def test_a_colored_collective_is_each_group_on_its_own(op, name, data):
     size = data.draw(st.integers(1, 9))

@@ -36,7 +36,7 @@ from parcast_training.steps.solver import Training, too_short
 
 from .random_jobs import random_machine, random_query
 
-JOBS = cases(12)
+JOBS = cases(6)
 
 
 @pytest.fixture(scope="module")

@@ -125,7 +125,7 @@ def score(registry: Registry, dataset: Dataset, name: str, spec: str = "") -> Sc
     question = dataset.question()
     digest = question_digest(registry, question)
     begin = _cpu_seconds()
-    answered = _predictions(_predict(registry, name), question)
+    answered = predictions(registry, name, question)
     spent = _cpu_seconds() - begin
     measured = (*dataset.calibrating, *dataset.blind)
     visible = len(measured) if dataset.seen_by(name) else len(dataset.calibrating)
@@ -157,11 +157,11 @@ def _predict(registry: Registry, name: str) -> Predict:
     return lambda question: predict_by(registry, name, question)
 
 
-def _predictions(predict: Predict, question: Question) -> list[Prediction]:
+def predictions(registry: Registry, name: str, question: Question) -> list[Prediction]:
     """Return the answer to every point; a predictor that fails has failed at all of them."""
     count = len(question.points)
     try:
-        answered = list(predict(question))
+        answered = list(_predict(registry, name)(question))
     except Exception as error:  # noqa: BLE001  (a plugin may fail in any way)
         sentence = str(error) if isinstance(error, ParcastError) else repr(error)
         return [Prediction(status=Status.FAILED, message=sentence)] * count

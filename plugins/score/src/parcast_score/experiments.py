@@ -13,8 +13,8 @@ from typing import Any
 import attrs
 
 from parcast import Registry
-from parcast.model import Point
-from parcast_score.board import Score
+from parcast.model import Dataset, Point
+from parcast_score.board import Score, predictions
 from parcast_score.board import score as ask
 from parcast_score.comparing import FEWEST, Better, better, compared
 from parcast_score.speeds import at_other_speeds
@@ -125,8 +125,7 @@ def given_others(registry: Registry, score: Score) -> list[str]:
         revealed = tuple(item for item in dataset.blind if item.point.series not in half)
         hidden = tuple(item for item in dataset.blind if item.point.series in half)
         seeing = attrs.evolve(dataset, calibrating=(*dataset.calibrating, *revealed), blind=hidden)
-        answers = ask(registry, seeing, score.predictor).answers
-        again |= {answer.measured.point: answer for answer in answers if answer.blind}
+        again |= _of_hidden(registry, score.predictor, seeing)
     answers = tuple(again.get(answer.measured.point, answer) for answer in score.answers)
     seen = attrs.evolve(score, answers=answers)
     condition = "given the blind points of the other half of the series, too,"
@@ -142,6 +141,20 @@ def given_others(registry: Registry, score: Score) -> list[str]:
     ends = f"the median is {100 * (seen.blind.median or 0):.3g} %"
     count = f"{single} of {len(names)} series calibrate with one size"
     return [f"to know how other series go on does not help: {condition} {ends}; {count}"]
+
+
+def _of_hidden(registry: Registry, name: str, dataset: Dataset) -> dict[Point, Answer]:
+    """Return a rule's answers to blind points; it is not asked about groups that have none."""
+    question = dataset.question()
+    groups = {_group(item.point) for item in dataset.blind}
+    points = tuple(point for point in question.points if _group(point) in groups)
+    answered = predictions(registry, name, attrs.evolve(question, points=points))
+    by_point = dict(zip(points, answered, strict=True))
+    return {item.point: Answer(item, by_point[item.point], blind=True) for item in dataset.blind}
+
+
+def _group(point: Point) -> object:
+    return point.facts.get("group") or point.series
 
 
 def without(registry: Registry) -> Callable[[Score], list[str]]:
