@@ -44,7 +44,7 @@ settings.register_profile(
     "parcast",
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    max_examples=cases(20),
+    max_examples=cases(12),
 )
 settings.load_profile("parcast")
 

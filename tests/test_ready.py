@@ -52,7 +52,7 @@ QUESTIONS = (
 )
 
 
-@pytest.mark.parametrize("question", turn(QUESTIONS, 2))
+@pytest.mark.parametrize("question", turn(QUESTIONS, 4))
 def test_small_questions_compile_nothing_where_nothing_is_cached(question, tmp_path):
     assert asked(tmp_path, *question.split()) == ["0"]
     assert not any(tmp_path.iterdir())

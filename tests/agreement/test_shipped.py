@@ -59,7 +59,7 @@ def agree(row: Row, reference: Reference, p: int) -> bool:
     return found == (known[: len(found)] if exact else pytest.approx(known[: len(found)], 1e-13))
 
 
-@pytest.mark.parametrize(("name", "p"), turn([(name, p) for name in PROGRAMS for p in SIZES], 2))
+@pytest.mark.parametrize(("name", "p"), turn([(name, p) for name in PROGRAMS for p in SIZES], 3))
 def test_families_answer_a_shipped_program_as_the_reference_does(name, p):
     rows, reference = answers(name, dyadic("cluster"), p, d=p)
     for solver in EQUAL:

@@ -74,6 +74,14 @@ def test_compiled_equals_fractions(loaded):
         compare(seed)
 
 
+def test_it_is_compiled_once_whoever_owns_the_arrays(loaded):
+    read_only = np.array([4.0, 4.0])
+    read_only.setflags(write=False)
+    for values in (read_only, read_only.copy()):
+        compiled.finish_times(values, [[0], [1]], values, values, values)
+    assert len(compiled._RUN.compiled.signatures) == 1
+
+
 def test_plain_steps_equal_fractions(monkeypatch):
     monkeypatch.setattr(compiled._RUN, "form", lambda steps: running.run)
     for seed in seeds(100):

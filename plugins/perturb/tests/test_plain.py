@@ -9,6 +9,7 @@ import pytest
 from parcast.testing import seeds
 from parcast_perturb.perturbation import Addition, Arrivals, Perturbation, Recorded, Semantics
 from parcast_perturb.propagation import forms
+from parcast_perturb.propagation.deltas import or_empty
 from parcast_perturb.propagation.running import propagate
 from parcast_perturb.propagation.sampling import hash32
 from parcast_traces.readers.neutral import trace_of
@@ -50,6 +51,13 @@ def test_both_forms_give_the_same_numbers(monkeypatch):
         monkeypatch.setattr(forms.PROPAGATION, "worth_compiling", lambda _, form=compiled: form)
         answers.append(finals())
     assert answers[0] == answers[1]
+    assert len(forms.PROPAGATION.compiled.signatures) == 1
+
+
+def test_costs_are_handed_over_row_after_row_as_the_kernel_is_compiled_for():
+    by_column = np.ones((2, 3))[:, [0, 2]]
+    assert not by_column.flags.c_contiguous
+    assert or_empty(by_column, 2).flags.c_contiguous
 
 
 @pytest.mark.parametrize("events", [10, forms.PLAIN_EVENTS + 1])

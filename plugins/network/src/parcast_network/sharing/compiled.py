@@ -52,7 +52,7 @@ def new_state(
     hops
         Links of the longest route.
     """
-    bytes_a_second = np.asarray(capacity, float)
+    bytes_a_second = np.array(capacity, float)
     links, shift = len(bytes_a_second), max(hops - 1, 0).bit_length()
     limits = np.isfinite(bytes_a_second)
     if shared is not None:
@@ -129,15 +129,14 @@ def finish_times(
     shared
         Of each link, whether its flows share the capacity; otherwise each may have all of it.
     """
-    links, size = np.asarray(routes, np.int64), np.asarray(sizes, float)
-    since, cap = np.asarray(starts, float), np.broadcast_to(np.asarray(caps, float), size.shape)
+    # copies, since the kernel is compiled anew for what is read only
+    links, size, since = np.array(routes, np.int64), np.array(sizes, float), np.array(starts, float)
+    cap = np.broadcast_to(np.asarray(caps, float), size.shape).copy()
     state = new_state(capacity, shared, flows=len(size), hops=max(links.shape[1], 1))
     times = np.empty(len(size))
     order = np.argsort(since, kind="stable")
     run = _RUN.form(links.size)
     taken = np.broadcast_to(np.asarray(weights, float), links.shape[1:]).copy()
     has = np.broadcast_to(np.asarray(shares, float), size.shape).copy()
-    run(
-        state, SAME_INSTANT, order, links, taken, has, np.ascontiguousarray(cap), size, since, times
-    )
+    run(state, SAME_INSTANT, order, links, taken, has, cap, size, since, times)
     return times

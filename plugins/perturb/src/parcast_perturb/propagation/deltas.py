@@ -75,8 +75,8 @@ def deltas_of(
 
 
 def or_empty(table: Floats | None, columns: int) -> Floats:
-    """Return a table, or one without rows."""
-    return np.empty((0, columns)) if table is None else table
+    """Return a table, row after row as the kernel is compiled for, or one without rows."""
+    return np.empty((0, columns)) if table is None else np.ascontiguousarray(table)
 
 
 def _least(cost: float | None) -> float:

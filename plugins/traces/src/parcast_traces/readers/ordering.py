@@ -117,7 +117,8 @@ def order_of(graph: Graph) -> Order | None:
     ended = graph.ended.astype(bool)
     needed_at, needed = _grouped(graph.later[ended], graph.earlier[ended], steps)
     messages = steps - int(computes.sum())
-    graph_columns = (computes, graph.size, missing, later_at, later, needed_at, needed,
+    sizes = graph.size.astype(np.int64, copy=False)  # other types are compiled for anew
+    graph_columns = (computes, sizes, missing, later_at, later, needed_at, needed,
              np.full(steps, NONE, np.int32))  # fmt: skip
     kinds = (np.int32, np.float64, np.int32)
     filled = [np.empty(2 * messages, kind) for kind in kinds]
