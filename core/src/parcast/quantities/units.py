@@ -32,6 +32,7 @@ def _table() -> dict[str, tuple[str, float]]:
     for prefix, factor in _SMALL.items():
         units[f"{prefix}s"] = ("s", factor)
     units |= {"s": ("s", 1.0), "min": ("s", 60.0), "h": ("s", 3600.0), "d": ("s", 86400.0)}
+    units |= {"y": ("s", 365.25 * 86400.0)}
     units |= {"W": ("W", 1.0), "kW": ("W", 1e3), "MW": ("W", 1e6)}
     for currency in ("USD", "EUR", "GBP", "CHF", "JPY", "CNY"):
         units |= {currency: ("money", 1.0), f"{currency}/h": ("money/h", 1.0)}
@@ -63,6 +64,9 @@ _HINTS = {
     "hrs": "h",
     "day": "d",
     "days": "d",
+    "yr": "y",
+    "year": "y",
+    "years": "y",
 }
 
 #: The same with a prefix: endings people write, and what they stand for.
@@ -133,7 +137,7 @@ def _simple(name: str, whole: str, wanted: str) -> tuple[str, float]:
     hint = _unit_hint(name, whole)
     if not hint:
         place = "" if name in {whole, ""} else f" in place of {name!r}"
-        names = known_units(wanted) or ("B", "bit", "FLOP", "s", "min", "h", "d", "W", "EUR", "%")
+        names = known_units(wanted) or ("B", "bit", "FLOP", "s", "min", "h", "d", "y", "W", "EUR", "%")
         hint = f" Known{place}: {', '.join(names)}."
     raise UnitError(f"{whole!r} is not a known unit.{hint}")
 
