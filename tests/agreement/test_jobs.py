@@ -172,6 +172,8 @@ def test_it_does_not_matter_which_job_is_named_first(programs):
     for seed in range(programs // 10):
         jobs = random_pair(seed, without=("io",))
         (first, second), machine = jobs.alone, jobs.query.machine
+        if machine.network.ports > 1:  # a process has its port by its place on the node
+            continue
         turned = pair(
             machine,
             [query.workload.content.tree.source for query in (second, first)],
