@@ -15,7 +15,7 @@ from parcast.errors import InvalidPointError
 from parcast.plugins import Kernel
 from parcast.program.matching import matched_program
 from parcast.program.reader import read_source
-from parcast.testing import random_program, seeds
+from parcast.testing import cases, random_program, seeds
 from parcast_emulator import program_run
 from parcast_emulator.engines.ranks.arrays import program_of
 from parcast_emulator.program_run import compiled_run, process_run
@@ -36,7 +36,7 @@ def assert_same(query, polling=0.0):
 @pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 @pytest.mark.parametrize("eager", [True, False], ids=["eager", "rendezvous"])
 def test_checks_that_take_time(contention, eager):
-    for seed in seeds(40):
+    for seed in seeds(cases(20)):
         asked = {"wildcards": True, "without": ["colors", "loops"]} if seed % 3 == 0 else {}
         made = random_program(seed, contention=contention, eager=eager, **asked)
         assert_same(made.query, polling=1e-3 * (seed % 2 + 1))

@@ -70,7 +70,7 @@ def outputs(registry: Registry, machine: dict[str, Any]) -> Reading:
     return Reading(tuple(series))
 
 
-@pytest.mark.parametrize("seed", turn(range(4), 2))
+@pytest.mark.parametrize("seed", turn(range(4), 4))
 def test_a_machine_is_found_again_from_its_benchmarks(registry: Registry, seed: int) -> None:
     true = drawn_machine(seed)
     reading = outputs(registry, true)

@@ -29,7 +29,7 @@ def test_a_solver_conforms(name: str) -> None:
         and query.machine.storage.layout == "bus"
         and (name != "pamela.sim" or query.workload.name in SMALL)
     ]
-    check_solver(REGISTRY, name, turn(queries, 3), absolute="a model has times of its own")
+    check_solver(REGISTRY, name, turn(queries, 6), absolute="a model has times of its own")
 
 
 def test_the_family_conforms() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 import parcast_pamela
 from parcast import Query, Registry, Status
-from parcast.testing import check_machine
+from parcast.testing import check_machine, turn
 from parcast_pamela.bindings import bind
 from parcast_pamela.codegen.sources import residual
 from parcast_pamela.compilation.compiler import compile_model
@@ -68,8 +69,9 @@ def test_nothing_is_sent_to_oneself(machine):
     assert compile_model(model_of(text, machine=machine)).values({"P": 2}).upper == 0
 
 
-@pytest.mark.parametrize("workload", LOOPS)
-@pytest.mark.parametrize("machine", MACHINES["data-parallel"])
+@pytest.mark.parametrize(
+    ("workload", "machine"), turn(product(LOOPS, MACHINES["data-parallel"]), 2)
+)
 def test_loops_run_on_every_machine(workload, machine):
     model = linked(workload, machine)
     given = {"N": 12, "P": 3}

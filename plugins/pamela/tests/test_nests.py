@@ -20,7 +20,7 @@ from parcast_pamela.language.reading import model_of
 
 from .plain_models import HEAD, RefusedError, draw_model, draw_point, quantities, text
 
-MODELS, CHUNK, POINTS = cases(30), 10, 5
+MODELS, CHUNK, POINTS = cases(20), 10, 5
 
 
 @cache

@@ -93,7 +93,7 @@ TOPOLOGIES = [
 
 @pytest.mark.parametrize(
     ("source", "topology", "cores"),
-    turn([(source, *where) for source in (EXCHANGE, SHIFT, BACK) for where in TOPOLOGIES], 2),
+    turn([(source, *where) for source in (EXCHANGE, SHIFT, BACK) for where in TOPOLOGIES], 4),
 )
 def test_regular_messages_are_closed_in_p_where_they_are_on_the_fullest_link(
     source, topology, cores

@@ -10,7 +10,7 @@ from parcast.model.following import WHOLE_NETWORK
 from parcast.program.matching.collectives import ALGORITHMS
 from parcast.program.matching.prepare import matched_program
 from parcast.program.reader import read_source
-from parcast.testing import by_sweep
+from parcast.testing import by_sweep, turn
 from parcast_pamela.programs.lowering import lower, model
 from parcast_pamela.solvers.bound import Bound, Options
 
@@ -93,9 +93,16 @@ def test_a_transpose_of_single_messages_is_closed_in_p(contention, form):
         assert found.time <= reference(query) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("contention", ["none", "endpoint", "bus"])
 @pytest.mark.parametrize(
-    "name", ["allreduce-steps", "master-worker", "checkpointing-stencil", "transpose"]
+    ("name", "contention"),
+    turn(
+        [
+            (name, contention)
+            for name in ("allreduce-steps", "master-worker", "checkpointing-stencil", "transpose")
+            for contention in ("none", "endpoint", "bus")
+        ],
+        2,
+    ),
 )
 def test_no_run_of_a_shipped_program_is_faster(name, contention):
     machine = REGISTRY.machine("ibm-sp2")
@@ -323,8 +330,9 @@ NAMED = [
 ]
 
 
-@pytest.mark.parametrize(("op", "name"), NAMED)
-@pytest.mark.parametrize("p", [2, 3, 5, 8])
+@pytest.mark.parametrize(
+    ("op", "name", "p"), turn([(*named, p) for p in (2, 3, 5, 8) for named in NAMED], 3)
+)
 def test_every_algorithm_of_a_collective_is_bounded_or_refused(op, name, p):
     bytes_ = "" if op == "barrier" else "4096"
     source = f"compute(1000 * rank)\n{op}({bytes_})\ncompute(500)"

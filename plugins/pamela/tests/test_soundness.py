@@ -24,7 +24,7 @@ from .random_models import bindings, models, read
 QUANTITIES = ("critical_path", "contention", "bound", "upper")
 
 
-MODELS = cases(200)
+MODELS = cases(100)
 
 
 def agree(text, points):

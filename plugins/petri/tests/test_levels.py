@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import parcast_petri
 from parcast import Registry
 from parcast.program.reader import read_source
-from parcast.testing import cases, check_family, check_solver, random_program
+from parcast.testing import cases, check_family, check_solver, random_program, turn
 
 CASES = json.loads((Path(__file__).parent / "loads.json").read_text())
 REGISTRY = Registry([parcast_petri])
@@ -77,7 +78,7 @@ def near(row, truth):
     return abs(row.time - truth["mean"]) < max(4 * error, 0.005 * truth["mean"])
 
 
-@pytest.mark.parametrize("case", CASES["rings"], ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", turn(CASES["rings"], 2), ids=lambda case: case["name"])
 def test_rings_with_loaded_nodes(case):
     mean = ring(case, "petri.mean")
     assert mean.time == pytest.approx(case["mean_only_prediction"], rel=1e-12)
@@ -92,7 +93,7 @@ def test_rings_with_loaded_nodes(case):
     assert sum(explicit.parts.values()) == pytest.approx(explicit.time, rel=1e-9)
 
 
-@pytest.mark.parametrize("case", CASES["independent"], ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", turn(CASES["independent"], 2), ids=lambda case: case["name"])
 def test_the_law_of_each_computation_alone_is_too_small_as_known(case):
     alike = case["name"].removeprefix("E2_").replace("m0.05_all0.5", "m0.05_all0.3")
     (asked,) = (one for one in CASES["rings"] if one["name"] == alike)
@@ -104,8 +105,11 @@ def test_the_law_of_each_computation_alone_is_too_small_as_known(case):
         assert near(ring(asked, "petri.explicit", **RUNS), case["truth"])
 
 
-@pytest.mark.parametrize("p", ["1", "2", "4", "8", "16", "64"])
-@pytest.mark.parametrize("case", CASES["fork_joins"], ids=lambda case: case["name"])
+@pytest.mark.parametrize(
+    ("case", "p"),
+    turn(product(CASES["fork_joins"], ["1", "2", "4", "8", "16", "64"]), 2),
+    ids=lambda value: value["name"] if isinstance(value, dict) else value,
+)
 def test_the_maximum_of_independent_processes(case, p):
     loaded = machine(utilization=case["background"]["utilization"], demand=law(case["background"]))
     for solver in ["petri.sampled", "petri.explicit"][: 1 + (p in "24")]:

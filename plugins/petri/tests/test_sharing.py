@@ -14,7 +14,7 @@ import parcast_petri
 from parcast import Registry
 from parcast.errors import ParcastError
 from parcast.program.reader import read_source
-from parcast.testing import seeds, turn
+from parcast.testing import cases, seeds, turn
 from parcast_petri.commands.arguments import query_of
 from parcast_petri.kernel import layout as k
 from parcast_petri.machine.laws import Law
@@ -119,7 +119,7 @@ def test_every_end_is_that_of_a_plain_simulation(contention, links, how, sharing
         "single": "servers" in how,
     }
     main = {**MAIN, "contention": contention}
-    for seed in seeds(12):
+    for seed in seeds(cases(6)):
         processes = by_chance(Random(seed))
         found = ends(processes, {"network": main, "links": links}, sharing=sharing, **how)
         fluid = Fluid(processes, lambda s, d: network(s, d, main, links), sharing, **plain)
@@ -154,7 +154,7 @@ def test_hundreds_of_messages_may_meet_at_a_port():
 @pytest.mark.parametrize("sharing", ["ps_all", "ps_transfer", "max_min"])
 def test_traffic_of_others_takes_its_part(traffic, plain, contention, sharing):
     main = {**MAIN, "contention": contention}
-    for seed in seeds(6):
+    for seed in seeds(cases(3)):
         processes = by_chance(Random(seed))
         parts = {"network": main, "traffic": traffic}
         found = ends(processes, parts, sharing=sharing)

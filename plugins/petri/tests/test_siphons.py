@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from parcast.testing import seeds
+from parcast.testing import cases, seeds
 from parcast_petri.nets.invariants import prove
 from parcast_petri.nets.markings import search_markings
 from parcast_petri.nets.net import Net, Transition
@@ -102,7 +102,7 @@ def halts(net, most=400):
 
 def test_no_net_halts_of_which_it_is_excluded():
     excluded = free = 0
-    for seed in seeds(400):
+    for seed in seeds(cases(150)):
         net = by_chance(Random(seed))
         if (truth := halts(net)) is None:
             continue
@@ -110,7 +110,7 @@ def test_no_net_halts_of_which_it_is_excluded():
         assert not (found and truth), seed
         excluded, free = excluded + bool(found), free + (not truth)
         assert search_markings(net).excluded == (not truth), seed
-    assert excluded > 0.8 * free > 25
+    assert excluded > 0.8 * free > 9
 
 
 def test_what_structure_leaves_open_is_looked_at_marking_by_marking(monkeypatch):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import attrs
 import pytest
 from rows import CURVE, GRID, HOSTILE, results, row, whole
 
 import parcast_report
 from parcast import ParcastError, Registry, Results
+from parcast.testing import turn
 from parcast_report.page import page, write_interactive
 
 REGISTRY = Registry([parcast_report])
@@ -44,8 +47,9 @@ def texts(tab, selector):
     return [one.strip() for one in tab.locator(selector).all_text_contents()]
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("found", [whole(), GRID, results(row(4))])
+@pytest.mark.parametrize(
+    ("found", "width"), turn(product([whole(), GRID, results(row(4))], [360, 1280]), 2)
+)
 def test_nothing_is_wider_than_the_screen(visit, found, width):
     tab = visit(found, width)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width

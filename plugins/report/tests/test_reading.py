@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 from rows import whole
 
 import parcast_report
 from parcast import Registry
+from parcast.cli import main
 from parcast.errors import FileError
 from parcast_report.reading import read_results
 
@@ -61,15 +60,11 @@ def test_a_bad_file_is_one_sentence(tmp_path, case):
     assert "\n" not in str(caught.value)
 
 
-def run(*command, cwd):
-    line = [sys.executable, "-m", "parcast", *command]
-    return subprocess.run(line, capture_output=True, text=True, check=False, cwd=cwd)
-
-
-def test_the_command_writes_beside_the_results(tmp_path):
+def test_the_command_writes_beside_the_results(tmp_path, monkeypatch, capsys):
     REGISTRY.write(whole(), tmp_path / "r.json")
-    done = run("report", "r.json", cwd=tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "r.html\n", "")
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "r.json"]) == 0
+    assert capsys.readouterr() == ("r.html\n", "")
     assert (tmp_path / "r.html").read_text().startswith("<!DOCTYPE html>")
 
 
@@ -81,9 +76,10 @@ def test_the_command_writes_beside_the_results(tmp_path):
         (["-o", "none/a.html"], "none/a.html"),
     ],
 )
-def test_the_command_refuses_in_one_sentence(tmp_path, more, message):
+def test_the_command_refuses_in_one_sentence(tmp_path, monkeypatch, capsys, more, message):
     REGISTRY.write(whole(), tmp_path / "r.json")
-    done = run("report", "r.json", *more, cwd=tmp_path)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "r.json", *more]) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert told.count("\n") == 1

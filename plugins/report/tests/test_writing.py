@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from itertools import product
 
 import pytest
 from rows import CURVE, GRID, results, row
 
 import parcast_report
 from parcast import ParcastError, Registry
+from parcast.testing import turn
 from parcast_report.writing import write
 
 REGISTRY = Registry([parcast_report])
 
 
-@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
-@pytest.mark.parametrize("found", [CURVE, GRID, results(row(2))])
+@pytest.mark.parametrize(
+    ("found", "suffix"),
+    turn(product([CURVE, GRID, results(row(2))], [".svg", ".png", ".pdf"]), 2),
+)
 def test_the_same_results_give_the_same_file(found, suffix, tmp_path):
     for name in ("one", "two"):
         REGISTRY.write(found, tmp_path / f"{name}{suffix}")

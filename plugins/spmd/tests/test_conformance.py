@@ -23,4 +23,4 @@ def test_a_solver_conforms(name: str) -> None:
         pytest.skip(reason)
     queries = standard_queries(REGISTRY, "phases")
     # Simulations are slow, and the queries much alike
-    check_solver(REGISTRY, name, turn(queries, 9 if name == "spmd.sim" else 3))
+    check_solver(REGISTRY, name, turn(queries, 18 if name == "spmd.sim" else 3))

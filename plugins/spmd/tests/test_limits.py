@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import parcast_spmd
 from parcast import Registry, Status
+from parcast.testing import turn
 from parcast_spmd.mva.aql import solve_aql
 from parcast_spmd.mva.choice import solve
 from parcast_spmd.mva.json_files import network_from_data
@@ -107,9 +108,18 @@ def test_bounds_bracket_every_exact_answer(
     assert found.time * (1 - slack) <= bounds.upper + 1e-12
 
 
-@pytest.mark.parametrize("law", ["exponential", "uniform", "erlang:3,1", "sampled:0,0,0,4"])
-@pytest.mark.parametrize("layout", ["bus", "cluster"])
-@pytest.mark.parametrize(("c", "cycles"), [(1, 1), (1, 20), (4, 2)])
+@pytest.mark.parametrize(
+    ("law", "layout", "c", "cycles"),
+    turn(
+        [
+            (law, layout, *counts)
+            for law in ("exponential", "uniform", "erlang:3,1", "sampled:0,0,0,4")
+            for layout in ("bus", "cluster")
+            for counts in ((1, 1), (1, 20), (4, 2))
+        ],
+        2,
+    ),
+)
 def test_bounds_bracket_whole_runs(registry: Registry, law, layout, c, cycles) -> None:
     """The wait for the last process at the end counts, which the steady state leaves out."""
     phase = {

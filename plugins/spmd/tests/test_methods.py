@@ -87,7 +87,7 @@ def test_btio_by_the_printed_parameters(registry: Registry, p: int) -> None:
     assert f"{found.time:.2f}" == f"{PRINTED[p]:.2f}"
 
 
-@pytest.mark.parametrize("p", turn(CONSTANT, 2))
+@pytest.mark.parametrize("p", turn(CONSTANT, 4))
 def test_btio_with_constant_steps_is_that_of_another_simulation(registry: Registry, p: int) -> None:
     given = {"phase": [{**btio(VOLUMES[p]), "distribution": "constant"}]}
     (row,) = registry.compare(
@@ -205,8 +205,8 @@ def test_the_seed_decides(registry: Registry) -> None:
 
 def test_the_tolerance_is_kept_or_said_to_be_missed(registry: Registry) -> None:
     phase = {"bursts": 3, "serial": 2.0, "bytes": 1.0, "distribution": "erlang:2,1"}
-    fine = ask(registry, [phase], spmd_sio_tolerance=0.002)
-    assert (fine.ci[1] - fine.ci[0]) / 2 <= 0.002 * fine.time
+    fine = ask(registry, [phase], spmd_sio_tolerance=0.004)
+    assert (fine.ci[1] - fine.ci[0]) / 2 <= 0.004 * fine.time
     coarse = ask(registry, [phase], spmd_sio_tolerance=0.0001, spmd_sio_most=2000)
     assert coarse.status is Status.NOT_CONVERGED
     assert "of the time to either side and wider than asked" in coarse.message

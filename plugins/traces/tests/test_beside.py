@@ -12,7 +12,7 @@ from parcast import Registry
 from parcast.program.matching import algorithms, groups
 from parcast.program.matching.beside import interleaved
 from parcast.program.matching.collectives import steps
-from parcast.testing import cases, seeds
+from parcast.testing import cases, seeds, turn
 
 CASES = cases(12)
 
@@ -56,12 +56,18 @@ def seconds(workload, machine, solver="emulator.tc"):
 
 
 @pytest.mark.parametrize(
-    ("kind", "algorithm", "loss"),
-    [(0, "allreduce ring", 1.01), (0, "allreduce recursive-doubling", 1.01),
-     (2, "allgather ring", 1.01), (6, "alltoall pairwise", 1.01), (6, "alltoall linear", 1.01),
-     (5, "bcast binomial", 1.51), (7, "reduce_scatter ring", 1.01)],
+    ("kind", "algorithm", "loss", "ratio"),
+    turn([
+        (*named, ratio)
+        for named in (
+            (0, "allreduce ring", 1.01), (0, "allreduce recursive-doubling", 1.01),
+            (2, "allgather ring", 1.01), (6, "alltoall pairwise", 1.01),
+            (6, "alltoall linear", 1.01), (5, "bcast binomial", 1.51),
+            (7, "reduce_scatter ring", 1.01),
+        )
+        for ratio in (0.3, 1.0, 3.0)
+    ], 2),
 )  # fmt: skip
-@pytest.mark.parametrize("ratio", [0.3, 1.0, 3.0])
 def test_overlap_takes_the_longer_of_both(tmp_path, kind, algorithm, loss, ratio):
     machine = tmp_path / "plain.toml"
     machine.write_text(MACHINE.format(collectives=algorithm))

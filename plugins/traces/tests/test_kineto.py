@@ -20,7 +20,7 @@ from parcast_traces.readers.rank_files import rank_named
 from parcast_traces.trace.columns import BYTES, END, START
 from parcast_traces.workload import read
 
-CASES = cases(60)
+CASES = cases(25)
 
 
 def event(cat, name, ts, dur, *, tid=7, **args):

@@ -89,10 +89,10 @@ def set_values(machine: Machine, registry: Catalog, values: Mapping[str, Any]) -
 
 def _replaced(machine: Machine, registry: Catalog, path: str, value: Any) -> Machine:
     part, *keys = path.split(".")
-    data: dict[str, Any] = copy.deepcopy(dict(machine.data))
+    data: dict[str, Any] = dict(machine.data)
     if part in machine.parts and part not in data:
         raise FileError(f"machine {machine.name!r} was not read from data; {path} cannot be set")
-    table = data.setdefault(part, {})
+    table = data[part] = copy.deepcopy(data.get(part, {}))
     for key in keys[:-1]:
         table = table.setdefault(key, {})
         if not isinstance(table, dict):

@@ -90,13 +90,9 @@ def _check_shape(data: object, target: type, path: str) -> None:
     """Refuse what is no table, and a table where a list of tables belongs."""
     if not isinstance(data, Mapping):
         raise FileError(f"{path}: {data!r} must be a table")
-    for field in attrs.fields(attrs.resolve_types(target)):
-        kind: Any = field.type
-        value = data.get(field.name)
-        kinds = (kind, *get_args(kind))
-        inner = next((t for t in kinds if isinstance(t, type) and attrs.has(t)), None)
-        optional = type(None) in get_args(kind) or field.name not in data
-        if inner in (None, Formula, Distribution, Machine) or (value is None and optional):
+    for field, inner in _fields_of_tables(target):
+        value, kind = data.get(field.name), field.type
+        if value is None and (type(None) in get_args(kind) or field.name not in data):
             continue
         below = f"{path}.{field.name}".lstrip(".")
         if get_origin(kind) is not tuple:
@@ -106,6 +102,18 @@ def _check_shape(data: object, target: type, path: str) -> None:
                 _check_shape(item, inner, f"{below}[{index}]")
         else:
             raise FileError(f"{below}: needs a list of tables; write [[{below}]]")
+
+
+@cache
+def _fields_of_tables(target: type) -> tuple[tuple[Any, type], ...]:
+    """Return the fields of a class that are tables or lists of them, and the class of these."""
+    fields = []
+    for field in attrs.fields(attrs.resolve_types(target)):
+        kinds = (field.type, *get_args(field.type))
+        inner = next((t for t in kinds if isinstance(t, type) and attrs.has(t)), None)
+        if inner is not None and inner not in (Formula, Distribution, Machine):
+            fields.append((field, inner))
+    return tuple(fields)
 
 
 def uncertain_numbers(

@@ -136,7 +136,7 @@ def measured(folder: Path, effort: BenchmarkEffort) -> list[dict[str, Any]]:
     every = list(benchmarks(folder))
     counts = []
     for benchmark in every:
-        shortest = min(timed(benchmark, 3) for _ in range(3))
+        shortest = min(timed(benchmark, 3) for _ in range(effort.trials))
         counts.append(max(_FEWEST, round(effort.seconds / shortest)))
     counts = WORLD.bcast(counts)
     rounds = [

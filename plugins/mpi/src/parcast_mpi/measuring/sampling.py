@@ -45,3 +45,4 @@ class BenchmarkEffort:
 
     rounds: int = 11
     seconds: float = 2e-3  #: of a benchmark and size in a round
+    trials: int = 3  #: whose shortest tells how many repetitions take these seconds

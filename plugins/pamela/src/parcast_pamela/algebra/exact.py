@@ -37,7 +37,7 @@ class ExactValues:
         ArithmeticRefusedError
             If it has none, or takes more than ``step_limit`` steps, by default a million.
         """
-        cache = self._store(polynomial.free)
+        cache = self._store(polynomial.free) if self.loops else self.cached
         value = cache.get(polynomial)
         if value is None:
             total: Exact = 0
@@ -49,11 +49,17 @@ class ExactValues:
     @contextmanager
     def at(self, index: Symbol, position: int) -> Iterator[None]:
         """Give an index a value for a while."""
-        before = self.values.get(index.name)
-        self.values[index.name] = position
-        self.loops.append((index, {}))
-        try:
+        with self._loop(index):
+            self.values[index.name] = position
             yield
+
+    @contextmanager
+    def _loop(self, index: Symbol) -> Iterator[dict[Any, Exact]]:
+        """Let an index have values of its own; yield what is known at the present one."""
+        before, known = self.values.get(index.name), dict[Any, Exact]()
+        self.loops.append((index, known))
+        try:
+            yield known
         finally:
             self.loops.pop()
             if before is not None:
@@ -68,16 +74,23 @@ class ExactValues:
         return innermost
 
     def _term(self, monomial: Any, coefficient: Exact) -> Exact:
+        if not monomial:
+            return coefficient
         # one quotient of whole numbers, since a product of fractions divides again and again
         top, bottom = coefficient.numerator, coefficient.denominator
-        for atom, _ in monomial:  # where a bracket is 0 the others need not have a value
+        several = len(monomial) > 1
+        for atom, _ in monomial if several else ():
+            # where a bracket is 0 the others need not have a value
             if atom.kind in BRACKETS and not self._atom(atom):
                 return 0
         for atom, exponent in monomial:
-            if atom.kind in BRACKETS:
+            if several and atom.kind in BRACKETS:
                 continue
             base = self._atom(atom)
-            if exponent > 0:
+            if exponent == 1:
+                top *= base.numerator
+                bottom *= base.denominator
+            elif exponent > 0:
                 top *= base.numerator**exponent
                 bottom *= base.denominator**exponent
             elif base:
@@ -85,6 +98,8 @@ class ExactValues:
                 bottom *= base.numerator**-exponent
             else:
                 raise ArithmeticRefusedError("this divides by zero")
+        if bottom == 1:
+            return top
         return Fraction(top, bottom) if top % bottom else top // bottom
 
     def _atom(self, atom: Atom) -> Exact:
@@ -121,8 +136,10 @@ class ExactValues:
                 f"sums without a closed form take more than {self.step_limit:,} steps here"
             )
         values = []
-        for i in span:
-            with self.at(index, i):
+        with self._loop(index) as known:  # entered once, as entering takes longer than most bodies
+            for position in span:
+                self.values[index.name] = position
+                known.clear()
                 values.append(self.value(body))
         if kind == "sum":
             return exact(sum(values))

@@ -73,7 +73,8 @@ class _Known:
 
     up_to: list[float]  #: rates, each with those before
     after: list[Outcome]
-    contents: list[tuple[Any, int]]  #: what is where, and how many jobs there are
+    time: float  #: the mean time that it lasts, of which a draw would say nothing more
+    contents: list[tuple[Any, float]]  #: what is where, and how many jobs there are times how long
 
 
 def walk(model: StatesModel, seed: int = 0, *, patient: bool = False) -> Walked:
@@ -133,17 +134,18 @@ class _Chain:
     def stretch(self, length: int) -> Sums:
         """Return the sums of so many events: marks, and what is where times how long."""
         sums: Sums = defaultdict(float)
+        known_of, random, state, whole = self.known.get, self.random.random, self.state, 0.0
         for _ in range(length):
-            known = self.known.get(self.state) or self._learnt(self.state)
-            total = known.up_to[-1]
-            time = 1 / total  # the mean of it, of which the draw would say nothing more
-            sums["time"] += time
-            for name, count in known.contents:
-                sums[name] += time * count
-            at = bisect_right(known.up_to, self.random.random() * total, hi=len(known.after) - 1)
-            _, self.state, marks = known.after[at]
+            known = known_of(state) or self._learnt(state)
+            whole += known.time
+            for name, seconds in known.contents:
+                sums[name] += seconds
+            up_to = known.up_to
+            at = bisect_right(up_to, random() * up_to[-1], 0, len(up_to) - 1)
+            _, state, marks = known.after[at]
             for mark in marks:
                 sums[mark] += 1
+        self.state, sums["time"] = state, whole
         return sums
 
     def _learnt(self, state: State) -> _Known:
@@ -159,7 +161,10 @@ class _Chain:
         for r, count in self.moves.contents.jobs(state).items():
             contents["inside", r] += count
         after = [outcome for _, outcomes in events for outcome in outcomes]
-        self.known[state] = _Known(list(accumulate(rates)), after, list(contents.items()))
+        up_to = list(accumulate(rates))
+        time = 1 / up_to[-1]
+        held = [(name, time * count) for name, count in contents.items()]
+        self.known[state] = _Known(up_to, after, time, held)
         return self.known[state]
 
 

@@ -98,9 +98,10 @@ def schedule(path: Path) -> Schedule:
 
     reader = (Binary if _begins(path, MAGIC) else _Text)(path, take, whole=True)
     reader.read()
+    notes = reader.notes()  # which refuses what would take memory for nothing
     ranks = tuple(steps_of.get(rank, []) for rank in range(reader.size))
     messages = add_messages(ranks, reader.operations)
-    return Schedule(str(path), ranks, notes=(*reader.notes(), *messages))
+    return Schedule(str(path), ranks, notes=(*notes, *messages))
 
 
 def _check_size(path: Path) -> None:
