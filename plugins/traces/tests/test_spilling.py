@@ -196,8 +196,8 @@ def test_a_rank_of_a_schedule_is_refused_before_memory_ends(tmp_path, monkeypatc
     path.write_text("num_ranks 1\nrank 0 {\n" + "calc 1000000\n" * 100 + "}\n")
     monkeypatch.setattr(goal, "_LOOK", 1000)
     assert read_trace(path).size == 1
-    monkeypatch.setattr(goal, "free_memory", lambda: 1000 << 20)
-    with pytest.raises(FileError, match=r"a\.goal:86: only 1,000 MiB of memory are free; of rank"):
+    monkeypatch.setattr(goal, "free_memory", lambda: 500 << 20)
+    with pytest.raises(FileError, match=r"a\.goal:86: only 500 MiB of memory are free; of rank"):
         read_trace(path)
     monkeypatch.setattr(goal, "_MOST_STEPS", 50)
     with pytest.raises(FileError, match=r"rank 0 has over 83 steps; give ranks of fewer"):

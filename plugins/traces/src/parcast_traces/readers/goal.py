@@ -43,7 +43,7 @@ _MOST_BYTES = 512 << 20
 
 #: Of a rank's text so much is read between two looks at the memory that is free, which is to be
 #: this at least: its labels and what requires later ones are in memory, the rest is in files.
-_LOOK, _LEAST_FREE = 64 << 20, 1 << 30
+_LOOK, _LEAST_FREE = 16 << 20, 512 << 20
 _MOST_STEPS = (1 << 31) - (1 << 27)  #: of a rank; their numbers have 32 bits
 
 _OPERATION = re.compile(
