@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import attrs
+import fuzz_logs
 
 from parcast import Query, Registry
 from parcast.comparison.measurements import read_measured
@@ -445,6 +446,7 @@ TARGETS = {
     "workload": Target(".toml", shipped("workloads", ".toml"), workload),
     "program": Target(".py", programs, workload),
     "darshan": Target(".txt", texts(DARSHAN), workload),
+    "recorder": Target(".bin", fuzz_logs.recorded, fuzz_logs.read_recorded),
     "model": Target(".pam", shipped("workloads", ".pam"), model),
     "dlio": Target(".yaml", texts(DLIO), workload),
     "trace": Target(".json", TRACES, trace),
@@ -547,3 +549,9 @@ TARGETS = {
         settings,
     ),
 }
+
+if fuzz_logs.HAS_DARSHAN:
+    TARGETS |= {
+        "darshan-log": Target(".darshan", fuzz_logs.darshan_logs, fuzz_logs.read_darshan),
+        "darshan-streams": Target(".bin", fuzz_logs.darshan_streams, fuzz_logs.read_streams),
+    }

@@ -8,6 +8,7 @@ import pytest
 
 from parcast.cli import main
 from parcast.errors import ParcastError
+from parcast_perturb import traced_run
 from parcast_perturb.perturbation import Perturbation, Recorded
 from parcast_perturb.propagation.running import propagate
 from parcast_traces.protocol import protocol
@@ -233,3 +234,28 @@ def test_which_sends_wait_is_stated_for_calls_or_estimated(run, tmp_path):
             protocol(trace, text)
     with pytest.raises(ParcastError, match="may differ"):
         protocol(attrs.evolve(trace, comparable=False), "estimated")
+
+
+@pytest.mark.parametrize("command", [("run",), ("latency",), ("slowest",), ("sweep", "--to", "9")])
+def test_a_trace_of_work_without_a_machine_is_refused_before_it_is_read(run, command, tmp_path):
+    path = tmp_path / "work.tit"
+    path.write_text("0 init\nno line of a trace\n")
+    message = run(command[0], path, *command[1:])
+    assert message == f"parcast: {path} has no times; time it on a machine first (--machine)\n"
+
+
+def test_a_trace_of_work_that_is_too_long_for_a_machine_is_refused_early(
+    run, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(traced_run, "MOST_EVENTS", 5000)
+    path = tmp_path / "work.tit"
+    path.write_text("0 init\n" + "0 send 0 0 8\n0 recv 0 0 8\n" * 10_000 + "no line\n")
+    message = run("run", path, "--machine", "loggp-cluster")
+    assert "has over 5,000 events; a trace without times is timed as a program" in message
+
+
+def test_a_trace_of_work_is_converted_without_times(run, tmp_path):
+    path = tmp_path / "work.tit"
+    path.write_text("0 init\n0 compute 1000\n0 finalize\n")
+    run("convert", path, "-o", tmp_path / "copy.trace")
+    assert read_trace(tmp_path / "copy.trace").timed is False

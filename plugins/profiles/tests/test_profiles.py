@@ -8,6 +8,7 @@ import re
 import sqlite3
 import struct
 import tarfile
+import tracemalloc
 import zlib
 from io import BytesIO
 
@@ -16,6 +17,8 @@ import pytest
 from parcast import ParcastError, Registry
 from parcast.errors import FileError
 from parcast.testing import cases
+from parcast_profiles.readers import pipit_csv
+from parcast_profiles.readers import projections as projections_reader
 from parcast_profiles.workload import read
 
 from .written import WRITERS, by_name, caliper, cube, nsight, projections, random_times, tau
@@ -112,6 +115,38 @@ def test_logs_of_projections_have_methods_and_idle_time(tmp_path):
     (tmp_path / "run.prj.0.log").write_text("2 4 x\n")
     with pytest.raises(FileError, match=r"run\.prj\.0\.log:1: '2 4 x' is no record"):
         read(tmp_path / "run.prj.sts")
+
+
+def test_calls_within_calls_take_memory_as_they_are_many(tmp_path):
+    table, depth = tmp_path / "events.csv", 5000
+    lines = [f"{at}, Enter, f{at % 9}, 0" for at in range(depth)]
+    lines += [f"{depth + at}, Leave, f{(depth - 1 - at) % 9}, 0" for at in range(depth)]
+    table.write_text("\n".join(["Timestamp (s), Event Type, Name, Process", *lines]))
+    tracemalloc.start()
+    profile = read(table).content.profile
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert profile.seconds == 2 * depth - 1
+    assert most < 8e6  # 100 MB where each call has its whole path
+
+
+def test_more_open_calls_than_memory_has_room_for_are_refused(tmp_path, monkeypatch):
+    table = tmp_path / "events.csv"
+    head = "Timestamp (s), Event Type, Name, Process\n"
+    monkeypatch.setattr(pipit_csv, "_MOST_HELD", 9)
+    table.write_text(head + "1, Enter, f, 0\n1, Leave, f, 0\n" * 20)
+    with pytest.raises(FileError, match="no region in it took any time"):
+        read(table)
+    for line in ("1, Enter, f, 0\n", "1, Enter, f, {0}\n1, Leave, f, {0}\n",
+                 "{0}, Enter, f{0}, 0\n{0}.5, Leave, f{0}, 0\n"):  # fmt: skip
+        table.write_text(head + "".join(line.format(number) for number in range(20)))
+        with pytest.raises(FileError, match=r"csv:\d+: over 9 processes, regions of each and"):
+            read(table)
+    monkeypatch.setattr(projections_reader, "_MOST_HELD", 9)
+    path = projections(tmp_path, {("main",): [1.0]}, 1)
+    (tmp_path / "run.prj.0.log").write_text("2 4 1 5\n" * 20)
+    with pytest.raises(FileError, match=r"log:10: over 9 methods, or begins without their ends"):
+        read(path)
 
 
 def test_a_line_that_would_fill_memory_is_refused(tmp_path):

@@ -7,6 +7,7 @@ step.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -74,13 +75,13 @@ def _step_of_paraver(step: int, at: int) -> Iterator[tuple[int, str]]:
         yield sent, f"3:{ends}:{begin}:{begin + 60}:4096:{step % _TAGS}\n"
 
 
-def schedule(path: Path, megabytes: int) -> None:
-    """Write a schedule (GOAL)."""
-    steps = megabytes * 1_000_000 // (_SCHEDULED * 120)
+def schedule(path: Path, megabytes: int, ranks: int = _SCHEDULED) -> None:
+    """Write a schedule (GOAL), whose ranks post all that they receive before they wait."""
+    steps = megabytes * 1_000_000 // (ranks * 120)
     with path.open("w") as file:
-        file.write(f"num_ranks {_SCHEDULED}\n")
-        for rank in range(_SCHEDULED):
-            right, left = (rank + 1) % _SCHEDULED, (rank - 1) % _SCHEDULED
+        file.write(f"num_ranks {ranks}\n")
+        for rank in range(ranks):
+            right, left = (rank + 1) % ranks, (rank - 1) % ranks
             file.write(f"rank {rank} {{\n")
             for step in range(steps):
                 label = 3 * step
@@ -97,4 +98,5 @@ WRITERS: Mapping[str, Callable[[Path, int], None]] = {
     ".tit": actions,
     ".prv": paraver,
     ".goal": schedule,
+    "-few.goal": partial(schedule, ranks=2),
 }

@@ -13,6 +13,7 @@ from parcast_traces.errors import TraceError
 from parcast_traces.readers import ordering, read_trace
 from parcast_traces.readers.goal import schedule
 from parcast_traces.readers.playing import Playing
+from parcast_traces.trace import roomy
 from parcast_traces.trace.columns import COUNT, FIRST, INTO, KIND, NAME, OUT, SITE
 
 ANY = 0xFFFFFFFF
@@ -99,8 +100,9 @@ def with_names(trace):
     return np.concatenate([whole[:, :SITE], ends[whole[:, OUT]], ends[whole[:, INTO]]], 1), sites
 
 
-@pytest.mark.parametrize("least", [10**6, 0])
-def test_ranks_read_as_columns_do_what_they_do_step_by_step(tmp_path, monkeypatch, least):
+@pytest.mark.parametrize(("least", "held"), [(10**6, 1 << 20), (0, 1 << 20), (0, 24)])
+def test_ranks_read_as_columns_do_what_they_do_step_by_step(tmp_path, monkeypatch, least, held):
+    monkeypatch.setattr(roomy, "MOST_HELD", held)  # in memory, or in files
     monkeypatch.setattr(ordering, "_PLAIN", least)  # compiled, or not
     monkeypatch.setattr(ordering, "_PLAIN_WITHOUT_NUMBA", least)
     monkeypatch.setattr(ordering, "_PART", 7)

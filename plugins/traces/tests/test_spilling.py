@@ -11,7 +11,7 @@ from parcast.errors import FileError
 from parcast.testing import cases, seeds
 from parcast_traces.describing import described
 from parcast_traces.errors import TraceError
-from parcast_traces.readers import columnar, goal, read_trace
+from parcast_traces.readers import columnar, goal, read_trace, schedules
 from parcast_traces.trace import (
     by_rank,
     checks,
@@ -191,14 +191,27 @@ def test_a_disk_without_room_is_named(small, monkeypatch):
         random_run(3)
 
 
-def test_a_rank_of_a_schedule_has_a_longest_text(tmp_path, monkeypatch):
-    monkeypatch.setattr(goal, "_MOST_BYTES", 1000)
+def test_a_rank_of_a_schedule_is_refused_before_memory_ends(tmp_path, monkeypatch):
     path = tmp_path / "a.goal"
-    rank = "rank {} {{\n" + "calc 1000000\n" * 50 + "}}\n"
-    path.write_text("num_ranks 4\n" + "".join(rank.format(number) for number in range(4)))
-    assert read_trace(path).size == 4  # longer than a rank may be
     path.write_text("num_ranks 1\nrank 0 {\n" + "calc 1000000\n" * 100 + "}\n")
-    with pytest.raises(FileError, match="rank 0 has more than 0 MiB of steps"):
+    monkeypatch.setattr(goal, "_LOOK", 1000)
+    assert read_trace(path).size == 1
+    monkeypatch.setattr(goal, "free_memory", lambda: 500 << 20)
+    with pytest.raises(FileError, match=r"a\.goal:86: only 500 MiB of memory are free; of rank"):
+        read_trace(path)
+    monkeypatch.setattr(goal, "_MOST_STEPS", 50)
+    with pytest.raises(FileError, match=r"rank 0 has over 83 steps; give ranks of fewer"):
+        read_trace(path)
+
+
+@pytest.mark.parametrize("step", ["recv 5b from -1", "calc 7 cpu 1"])
+def test_a_rank_that_is_held_step_by_step_is_refused_before_memory_ends(
+    step, tmp_path, monkeypatch
+):
+    path = tmp_path / "a.goal"
+    path.write_text(f"num_ranks 2\nrank 0 {{\ncalc 5\n{step}\n}}\nrank 1 {{\nsend 5b to 0\n}}\n")
+    monkeypatch.setattr(schedules, "free_memory", lambda: 1500)
+    with pytest.raises(FileError, match=r"rank 0 has 2 steps, and computes on several streams or"):
         read_trace(path)
 
 

@@ -66,7 +66,7 @@ def convert(
     if not picture and (options != PerturbationOptions() or (eager, overhead) != (None, None)):
         raise ParcastError(f"{output}: only a picture shows a perturbation (X{_PICTURE})")
     background = MachineOptions(machine=machine, overhead=overhead, eager=eager)
-    traced = read_run(context.obj, file, background, assume_alike=assume_alike)
+    traced = read_run(context.obj, file, background, assume_alike=assume_alike, times=picture)
     if picture:
         notes = traced.notes + _picture(traced, options, output, seed)
     else:

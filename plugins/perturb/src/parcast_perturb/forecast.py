@@ -14,6 +14,7 @@ from parcast_perturb.path import Path, critical_path
 from parcast_perturb.perturbation import Addition, Perturbation, Recorded, Semantics
 from parcast_perturb.propagation.running import Delays, propagate
 from parcast_perturb.span import makespans, spans
+from parcast_perturb.traced_run import NO_TIMES
 from parcast_traces.trace.columns import Floats, Trace
 
 #: Longer traces get no critical path: it takes 8 bytes an event.
@@ -112,9 +113,7 @@ def forecast(
 def _check(trace: Trace, semantics: Semantics) -> None:
     """Refuse what these semantics cannot say of a trace."""
     if not trace.timed:
-        raise UnsupportedError(
-            f"{trace.where} has no times; time it on a machine first (--machine)"
-        )
+        raise UnsupportedError(NO_TIMES.format(where=trace.where))
     if trace.modeled and semantics.collectives == "butterfly":
         raise UnsupportedError(
             "--collectives butterfly: on a machine collectives are messages of its algorithms "

@@ -16,8 +16,12 @@ FORMATS = (
 )  # fmt: skip
 
 
-def read_trace(path: Path, *, assume_alike: bool = False) -> Trace:
+def read_trace(
+    path: Path, *, assume_alike: bool = False, wanted: readers.Wanted = lambda _: None
+) -> Trace:
     """Return the trace in a file or folder; ranks without a file may be taken for the like.
+
+    ``wanted`` is as of `parcast_traces.readers.read_trace`.
 
     Raises
     ------
@@ -26,4 +30,4 @@ def read_trace(path: Path, *, assume_alike: bool = False) -> Trace:
     TraceError
         If no run can have left it.
     """
-    return readers.read_trace(path, FORMATS, assume_alike=assume_alike)
+    return readers.read_trace(path, FORMATS, assume_alike=assume_alike, wanted=wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +16,21 @@ from parcast_perturb.perturbation import Addition, Perturbation, Recorded
 from parcast_perturb.timing import time_on_machine
 from parcast_perturb.unawaited import unawaited_notes
 from parcast_traces.protocol import protocol
+from parcast_traces.readers import Format, Limit
+from parcast_traces.to_program import MOST_EVENTS
 from parcast_traces.trace.columns import Trace
 
 if TYPE_CHECKING:
     from parcast import Registry
     from parcast.model import Machine
 
+#: Of a trace that must have times.
+NO_TIMES = "{where} has no times; time it on a machine first (--machine)"
+#: Of a trace that is timed on a machine.
+TOO_LONG = (
+    "a trace without times is timed as a program, which is in memory as a whole; give a part of "
+    "the run, such as fewer steps"
+)
 #: Said where nothing tells what calls cost.
 OWN_COST = (
     "what a call costs its rank itself is not stated (--overhead, --recorded-on): all time in "
@@ -71,7 +81,12 @@ class TracedRun:
 
 
 def read_run(
-    registry: Registry, file: Path, options: MachineOptions, *, assume_alike: bool = False
+    registry: Registry,
+    file: Path,
+    options: MachineOptions,
+    *,
+    assume_alike: bool = False,
+    times: bool = True,
 ) -> TracedRun:
     """Return the run in a trace, timed on a machine if one is named.
 
@@ -85,19 +100,39 @@ def read_run(
         What is known of its machine.
     assume_alike
         Whether ranks without a file did what the first that has one did.
+    times
+        Whether a run without times is of no use.
 
     Raises
     ------
     ParcastError
         If the trace cannot be read or timed, or two options contradict each other.
     """
-    trace = read_trace(file, assume_alike=assume_alike)
+    wanted = partial(_wanted, file, timing=options.machine is not None, times=times)
+    trace = read_trace(file, assume_alike=assume_alike, wanted=wanted)
     if not options.steps:
         return _run_of(registry, trace, options)
     if trace.steps is None:
         raise ParcastError(f"--steps: {file} has no steps that repeat; leave it out")
     run = _run_of(registry, trace.steps.trace, options)
     return attrs.evolve(run, steps=len(trace.steps.seconds))
+
+
+def _wanted(file: Path, file_format: Format, *, timing: bool, times: bool) -> Limit | None:
+    """Return of how many events a run is wanted, where its format has no times.
+
+    Raises
+    ------
+    UnsupportedError
+        If it must have times, and no machine gives it some.
+    """
+    if not file_format.work:
+        return None
+    if timing:
+        return Limit(MOST_EVENTS, TOO_LONG)
+    if times:
+        raise UnsupportedError(NO_TIMES.format(where=file))
+    return None
 
 
 def _run_of(registry: Registry, trace: Trace, options: MachineOptions) -> TracedRun:

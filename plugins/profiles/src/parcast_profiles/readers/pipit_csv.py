@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import csv
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 from parcast.errors import FileError, shorten
-from parcast_profiles.profile import Profile, Region, joined
+from parcast_profiles.profile import Profile, Region, communicates, joined
 from parcast_profiles.readers.text_lines import text_lines
-from parcast_profiles.tree import beside_note, regions_of
+from parcast_profiles.tree import beside_note
 
 #: The columns of time, with their units.
 _TIMES = {"timestamp (s)": 1.0, "timestamp (ms)": 1e-3, "timestamp (us)": 1e-6,
           "timestamp (ns)": 1e-9}  # fmt: skip
 _NEEDED = ("event type", "name", "process")
 _EVENTS = {"enter": 1, "leave": -1, "instant": 0}
+#: Threads, their regions and the calls that they are in, which take some 250 bytes each.
+_MOST_HELD = 4_000_000
 
 
 def read(path: Path) -> Profile:
@@ -28,12 +29,19 @@ def read(path: Path) -> Profile:
         If a column is missing, or functions are left that were not entered last.
     """
     tables: dict[tuple[str, str], _Calls] = {}
-    unit = 1.0
+    unit, held = 1.0, 0
     for place, process, thread, event, name, at, factor in _events(path):
         unit = factor
-        calls = tables.setdefault((process, thread), _Calls())
+        calls = tables.get((process, thread))
+        if calls is None:
+            calls, held = tables.setdefault((process, thread), _Calls()), held + 1
         if event:
-            calls.take(event, name, at, place)
+            held += calls.take(event, name, at, place)
+        if held > _MOST_HELD:
+            raise FileError(
+                f"{place}: over {_MOST_HELD:,} processes, regions of each and calls that are not "
+                "left yet are kept at once; give a part of the run"
+            )
     regions: list[Region] = []
     by_rank: dict[str, float] = {}
     beside, threads, open_calls = 0.0, 0, 0
@@ -44,8 +52,9 @@ def read(path: Path) -> Profile:
             beside, threads = beside + seconds, threads + 1
             continue
         by_rank[process] = seconds
-        own_times = ((names, ticks * unit) for names, ticks in calls.seconds.items())
-        regions += regions_of(own_times)[0]
+        regions += [
+            Region(name, ticks * unit, within) for (name, within), ticks in calls.seconds.items()
+        ]
     notes = list(beside_note(threads, beside))
     if open_calls:
         notes.append(f"{open_calls:,} calls are never left: their time is not in it")
@@ -60,24 +69,33 @@ def read(path: Path) -> Profile:
 
 
 class _Calls:
-    """The calls that one thread is in, and what each path took itself."""
+    """The calls that one thread is in, and what each region took itself."""
 
     def __init__(self) -> None:
-        self.stack: list[str] = []
+        self.stack: list[tuple[str, tuple[str, bool]]] = []  #: names, and the regions they are
         self.last = 0.0
-        self.seconds: dict[tuple[str, ...], float] = defaultdict(float)
+        self.seconds: dict[tuple[str, bool], float] = {}  #: also whether it communicates
 
-    def take(self, event: int, name: str, at: float, place: str) -> None:
-        """Take an event: time since the last one is of the innermost call."""
+    def take(self, event: int, name: str, at: float, place: str) -> int:
+        """Take an event; return how many calls and regions are kept beside those before.
+
+        Time since the last one is of the innermost call, or of the call of MPI that it is in.
+        """
+        kept = 0
         if self.stack:
             if at < self.last:
                 raise FileError(f"{place}: {name!r} is before the event above it of its process")
-            self.seconds[tuple(self.stack)] += at - self.last
+            region = self.stack[-1][1]
+            kept += region not in self.seconds
+            self.seconds[region] = self.seconds.get(region, 0.0) + at - self.last
         self.last = at
         if event > 0:
-            self.stack.append(name)
-        elif not self.stack or self.stack.pop() != name:
+            outer = self.stack[-1][1] if self.stack else (name, False)
+            self.stack.append((name, outer if outer[1] else (name, communicates(name))))
+            return kept + 1
+        if not self.stack or self.stack.pop()[0] != name:
             raise FileError(f"{place}: {name!r} is left, and was not entered last")
+        return kept - 1
 
 
 def _events(path: Path) -> Iterator[tuple[str, str, str, int, str, float, float]]:

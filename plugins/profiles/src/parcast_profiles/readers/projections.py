@@ -22,6 +22,8 @@ _PROCESSORS = re.compile(r"PROCESSORS (\d+)")
 _MICRO = 1e-6
 #: A packed log may become so many times its size, or these bytes if they are more.
 _MOST_TIMES, _LEAST_ROOM = 250, 64 << 20
+#: Methods of a log, and those that have begun, which take some 150 bytes each.
+_MOST_HELD = 4_000_000
 
 
 def read(path: Path) -> Profile:
@@ -107,6 +109,11 @@ def _summed(lines: Iterable[str], file: Path) -> tuple[dict[int, float], float]:
             begin, end = (at if begin is None else begin), at
             if kind in {_BEGIN, _BEGIN_IDLE}:
                 stack.append((int(cells[2]) if kind == _BEGIN else -1, at))
+                if len(stack) + len(seconds) > _MOST_HELD:
+                    raise FileError(
+                        f"{file}:{number}: over {_MOST_HELD:,} methods, or begins without their "
+                        "ends, are kept at once; is it damaged?"
+                    )
             elif kind in {_END, _END_IDLE} and stack:
                 method, since = stack.pop()
                 seconds[method] += (at - since) * _MICRO

@@ -12,13 +12,22 @@ from parcast.plugins import load
 from parcast_traces.readers.formats import FORMATS, Format
 from parcast_traces.readers.sources import Source, opened
 from parcast_traces.trace.columns import Trace
+from parcast_traces.trace.limits import Limit, limited
 from parcast_traces.trace.packed_table import free_memory
 
-__all__ = ["FORMATS", "Format", "read_trace"]
+__all__ = ["FORMATS", "Format", "Limit", "Wanted", "read_trace"]
+
+
+#: Of a format, of how many events at most a trace is wanted; it may refuse one before it is read.
+Wanted = Callable[[Format], Limit | None]
 
 
 def read_trace(
-    path: Path, formats: Sequence[Format] = FORMATS, *, assume_alike: bool = False
+    path: Path,
+    formats: Sequence[Format] = FORMATS,
+    *,
+    assume_alike: bool = False,
+    wanted: Wanted = lambda _: None,
 ) -> Trace:
     """Return the trace in a file, in a folder, in an archive or in the files of a pattern.
 
@@ -32,6 +41,8 @@ def read_trace(
         The formats that are known.
     assume_alike
         Whether ranks whose files are missing did what the first that is here did.
+    wanted
+        Says of the format of how many events a trace is wanted.
 
     Raises
     ------
@@ -39,11 +50,14 @@ def read_trace(
         If it cannot be read, or is of no known format.
     TraceError
         If no run can have left it.
+    UnsupportedError
+        If it has more events than are wanted.
     """
     with opened(formats) as sources:
         try:
             source = sources.of(path)
-            trace = _read(source, assume_alike=assume_alike)
+            with limited(wanted(source.format)):
+                trace = _read(source, assume_alike=assume_alike)
         except OSError as error:
             raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
         except ParcastError as error:

@@ -30,6 +30,7 @@ class Format:
         default=False, kw_only=True
     )  #: beside another format it is left out
     most: int = attrs.field(default=_MOST_PARTS, kw_only=True)  #: bytes of a file, unpacked
+    work: bool = attrs.field(default=False, kw_only=True)  #: it says work, and never times
     held: int = attrs.field(default=0, kw_only=True)
     """Bytes of memory for each byte of files that are one document; 0 where parts are read."""
 
@@ -51,14 +52,14 @@ FORMATS: tuple[Format, ...] = (
     Format("parcast mpi trace", f"{_READERS}.tracer:read", mark=rb"\APARCAST1"),
     Format("OTF2", f"{_READERS}.otf2:read", (".otf2",), mark=rb"\A.BOTF2"),
     Format("Paraver", f"{_READERS}.paraver:read", (".prv",), mark=rb"\A#Paraver"),
-    Format("GOAL", f"{_READERS}.goal:read", (".goal",),
+    Format("GOAL", f"{_READERS}.goal:read", (".goal",), work=True,
            mark=rb"(?:\A|\n)[ \t]*num_ranks\s+\d|\A\x7f\x10\0\0\0\0\0\0"),
     Format("DUMPI", f"{_READERS}.dumpi:read", several=True,
            mark=rb" entering at walltime |\A\xff\xaa\xddDUMPI"),
     Format("liballprof", f"{_READERS}.allprof:read", mark=rb"(?:\A|\n)MPI_Init:", several=True,
            alike=True),
     Format("time-independent (SimGrid)", f"{_READERS}.time_independent:read", (".tit", ".txt"),
-           several=True,
+           several=True, work=True,
            mark=rb"\A" + _BLANK + rb"[ \t]*\d+[ \t]+" + _ACTIONS + rb"\b|" + _INDEX),
     Format("Chakra", f"{_READERS}.chakra:read", (".et",), several=True, most=_MOST_WHOLE, held=5,
            mark=rb'\A\s*\{.*(?:"type"\s*:\s*"\w+_NODE"|"workload_graph"\s*:)'

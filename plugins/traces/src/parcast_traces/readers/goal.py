@@ -7,11 +7,8 @@ Ranks that the text leaves out do nothing.
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-
-import numpy as np
 
 from parcast.errors import FileError, shorten
 from parcast_traces.readers.goal_binary import MAGIC, Binary, Take
@@ -32,6 +29,8 @@ from parcast_traces.readers.schedules import (
 from parcast_traces.readers.text import lines
 from parcast_traces.readers.wildcards import Envelopes, messages_of
 from parcast_traces.trace.columns import Trace
+from parcast_traces.trace.packed_table import free_memory
+from parcast_traces.trace.roomy import GrowingColumns
 
 #: No schedule has more ranks; a larger number is another file given by mistake.
 _MOST_RANKS = 1 << 24
@@ -39,8 +38,13 @@ _MOST_RANKS = 1 << 24
 #: Ranks without steps cost memory, and no text.
 _MOST_IDLE = 1 << 16
 
-#: A graph is held whole, or rank by rank; a longer text would take gigabytes of memory.
+#: With operations of Portals a graph is held whole; a longer text would take gigabytes of memory.
 _MOST_BYTES = 512 << 20
+
+#: Of a rank's text so much is read between two looks at the memory that is free, which is to be
+#: this at least: its labels and what requires later ones are in memory, the rest is in files.
+_LOOK, _LEAST_FREE = 16 << 20, 512 << 20
+_MOST_STEPS = (1 << 31) - (1 << 27)  #: of a rank; their numbers have 32 bits
 
 _OPERATION = re.compile(
     r"(?:(?P<label>[a-zA-Z]\w*)\s*:\s*)?(?:"
@@ -93,7 +97,7 @@ def schedule(path: Path) -> Schedule:
     steps_of = dict[int, list[Step]]()
 
     def take(_: int, rank: int, graph: Graph) -> bool:
-        steps_of[rank] = graph.steps()
+        steps_of[rank] = graph.steps(f"{path}: rank {rank}")
         return True
 
     reader = (Binary if _begins(path, MAGIC) else _Text)(path, take, whole=True)
@@ -140,22 +144,15 @@ class _Rank:
     """The steps of the rank that is being read."""
 
     def __init__(self) -> None:
-        self.kind, self.ended = array("b"), array("b")
-        self.size, self.peer, self.tag = array("q"), array("q"), array("q")
-        self.cpu, self.nic = array("i"), array("i")
-        self.later, self.earlier = array("i"), array("i")
+        self.steps = GrowingColumns("bqqqii")  #: columns of a `Graph`, to ``nic``
+        self.requirements = GrowingColumns("iib")
         self.labels = Labels()
         self.orders: list[tuple[str, str, bool, str]] = []  #: of labels that come later
         self.operations: dict[int, Operation] = {}
 
     def add(self, kind: int, size: int, peer: int, tag: int, cpu: int, nic: int) -> None:
         """Add a step."""
-        self.size.append(size)
-        self.peer.append(peer)
-        self.tag.append(tag)
-        self.cpu.append(cpu)
-        self.nic.append(nic)
-        self.kind.append(kind)
+        self.steps.append((kind, size, peer, tag, cpu, nic))
 
     def require(self, later: str, earlier: str, where: str, *, ended: bool) -> None:
         """Let a step require another."""
@@ -181,17 +178,12 @@ class _Rank:
                     raise FileError(f"{where}: this rank has no label {label}")
                 numbers.append(number)
             self._edge(*numbers, ended=ended)
-        columns = ("kind", "size", "peer", "tag", "cpu", "nic", "later", "earlier", "ended")
-        arrays = {name: getattr(self, name) for name in columns}
-        return Graph(**{
-            name: np.frombuffer(column, column.typecode) if column else np.empty(0, np.int32)
-            for name, column in arrays.items()
-        })  # fmt: skip
+        kind, size, peer, tag, cpu, nic = self.steps.arrays()
+        edges = dict(zip(("later", "earlier", "ended"), self.requirements.arrays(), strict=True))
+        return Graph(kind=kind, size=size, peer=peer, tag=tag, cpu=cpu, nic=nic, **edges)
 
     def _edge(self, later: int, earlier: int, *, ended: bool) -> None:
-        self.later.append(later)
-        self.earlier.append(earlier)
-        self.ended.append(ended)
+        self.requirements.append((later, earlier, ended))
 
 
 class _Text:
@@ -205,6 +197,7 @@ class _Text:
         self.operations: dict[int, dict[int, Operation]] = {}  #: of Portals, by rank and step
         self.open: _Rank | None = None
         self.characters = 0  #: of the rank that is being read
+        self.look_at = _LOOK  #: characters
 
     def read(self) -> bool:
         """Take all ranks; return whether that could be done without the others."""
@@ -229,9 +222,8 @@ class _Text:
         rank = self.open
         assert rank is not None
         self.characters += len(text)
-        if self.characters > _MOST_BYTES:
-            raise FileError(f"{where}: rank {self.rank} has more than {_MOST_BYTES >> 20} MiB of "
-                            "steps, and a rank is read whole")  # fmt: skip
+        if self.characters > self.look_at:
+            self._look(where, len(rank.steps))
         if match := _ORDER.fullmatch(text):
             later, word, earlier = match.groups()
             rank.require(later, earlier, where, ended=word == "requires")
@@ -242,6 +234,19 @@ class _Text:
         else:
             raise FileError(f"{where}: {shorten(text)!r} is no line of a schedule (send, recv, "
                             "calc, requires, irequires)")  # fmt: skip
+
+    def _look(self, where: str, steps: int) -> None:
+        """Refuse a rank that takes more memory than there is."""
+        self.look_at = self.characters + _LOOK
+        if steps > _MOST_STEPS:
+            raise FileError(f"{where}: rank {self.rank} has over {steps:,} steps; give ranks of "
+                            "fewer")  # fmt: skip
+        if (free := free_memory()) < _LEAST_FREE:
+            raise FileError(
+                f"{where}: only {free >> 20:,} MiB of memory are free; of rank {self.rank} labels "
+                "are kept that do not count up with its steps, and requirements that come before "
+                "the labels they name; write them in the order of the steps, or free memory"
+            )
 
     def _size(self, where: str, text: str) -> None:
         match = re.fullmatch(r"num_ranks\s+(\d{1,9})", text)
@@ -259,7 +264,8 @@ class _Text:
             reason = "comes twice" if rank in self.ranks else f"is not below {self.size}"
             raise FileError(f"{where}: rank {rank} {reason}")
         self.rank, self.ranks[rank] = rank, None
-        self.open, self.characters = None if match[2] else _Rank(), 0
+        self.open = None if match[2] else _Rank()
+        self.characters, self.look_at = 0, _LOOK
 
     def _step(self, where: str, rank: _Rank, fields: Sequence[str | None]) -> None:
         label, out, to, into, source, work, tag_text, cpu, nic = fields
@@ -286,7 +292,7 @@ class _Text:
         if operation.verb.endswith("put") and operation.peer == ANY:
             raise FileError(f"{where}: {operation.verb} names no rank")
         self._label(where, rank, label)
-        rank.operations[len(rank.kind)] = operation
+        rank.operations[len(rank.steps)] = operation
         step = operation.step()
         rank.add(KINDS.index(step.kind), step.size, step.peer, step.tag, step.cpu, step.nic)
 
@@ -295,7 +301,7 @@ class _Text:
             raise FileError(f"{where}: there is no rank {peer}, only 0 to {self.size - 1}")
 
     def _label(self, where: str, rank: _Rank, label: str | None) -> None:
-        if label is not None and not rank.labels.add(label, len(rank.kind)):
+        if label is not None and not rank.labels.add(label, len(rank.steps)):
             raise FileError(f"{where}: label {label} comes twice")
 
     def _close(self) -> bool:
@@ -341,7 +347,7 @@ class _Planned:
     def take(self, size: int, rank: int, graph: Graph) -> bool:
         """Plan what a rank does."""
         self.ranks = self.ranks or Plans(size, self.where).ranks
-        plan_steps(self.ranks[rank], graph.steps(), self.where)
+        plan_steps(self.ranks[rank], graph.steps(f"{self.where}: rank {rank}"), self.where)
         return True
 
 
@@ -355,12 +361,13 @@ class _Recorded:
 
     def take(self, size: int, rank: int, graph: Graph) -> bool:
         """Record what a rank does; return whether its receives are known."""
-        self.wild = bool(graph.wild.any())
+        self.wild = graph.is_wild
         if self.wild and not self.envelopes:
             return False
         self.playing = self.playing or Playing(size, self.where)
         if self.wild or graph.has_streams:
-            self.playing.play(rank, graph.steps(), self.envelopes[rank] if self.envelopes else ())
+            steps = graph.steps(f"{self.where}: rank {rank}")
+            self.playing.play(rank, steps, self.envelopes[rank] if self.envelopes else ())
         else:
             self.playing.play_graph(rank, graph)
         return True

@@ -19,6 +19,7 @@ from parcast_traces.trace.bulk import Bulk, Slots, record_with
 from parcast_traces.trace.calls import CODES
 from parcast_traces.trace.columns import NONE
 from parcast_traces.trace.rank_recorder import RankRecorder
+from parcast_traces.trace.roomy import Roomy
 
 #: Events that are recorded together.
 _PART = 1 << 18
@@ -46,16 +47,28 @@ def _ordered(  # noqa: PLR0912, PLR0915  (one kernel calls no other)
 ) -> tuple[int, int, int, float]:  # fmt: skip
     """Fill the columns of an `Order`; return how many events, completions and steps there are.
 
-    ``slot_of`` is NONE for all steps: messages that are not known to have ended have their slots.
+    ``missing`` is 0 for all steps and counts what each still requires; those that are in a heap
+    have -1. ``slot_of`` is NONE for all: messages that are not known to have ended have their
+    slots. Steps that are free and come later than all that began are found by going on, so that a
+    heap has only those that are passed.
     """
     steps, events, over, begun, used, now = len(missing), 0, 0, 0, 0, 0.0
-    free = [number for number in range(steps) if missing[number] == 0]
-    waiting, spare = [0], [0]  # steps, and slots that are free again
+    for at in range(later_at[steps]):
+        missing[later[at]] += 1
+    free, waiting, spare = [0], [0], [0]  # steps, and slots that are free again
+    free.pop()
     waiting.pop()
     spare.pop()
+    ahead = 0
     while begun < steps:
+        if len(free) == 0:
+            while ahead < steps and missing[ahead] != 0:
+                ahead += 1
         if len(free) > 0:
             number = heapq.heappop(free)
+        elif ahead < steps:
+            number = ahead
+            ahead += 1
         elif len(waiting) > 0:
             number = heapq.heappop(waiting)
             before, required = over, range(needed_at[number], needed_at[number + 1])
@@ -84,15 +97,17 @@ def _ordered(  # noqa: PLR0912, PLR0915  (one kernel calls no other)
             step[events], clock[events], slot[events] = number, now, slot_of[number]
             events += 1
         for at in range(later_at[number], later_at[number + 1]):
-            after = later[at]
+            after = 0 + later[at]  # of 64 bits, as the heaps are
             missing[after] -= 1
             if missing[after] == 0:
                 waits = 0
                 for requirement in range(needed_at[after], needed_at[after + 1]):
                     waits += slot_of[needed[requirement]] >= 0
                 if waits > 0:
+                    missing[after] = -1
                     heapq.heappush(waiting, after)
-                else:
+                elif after < ahead:
+                    missing[after] = -1
                     heapq.heappush(free, after)
     before = over
     for number in range(steps):
@@ -108,27 +123,51 @@ def _ordered(  # noqa: PLR0912, PLR0915  (one kernel calls no other)
 _compiled_order = kernel(_ordered)
 
 
+def _group(keys: Any, values: Any, chosen: Any, every: bool, begins: Any, grouped: Any) -> None:
+    """Fill where the values of each key begin, and the values by key; ``begins`` is of zeros."""
+    for at in range(len(keys)):
+        if every or chosen[at]:
+            begins[keys[at] + 1] += 1
+    for key in range(1, len(begins)):
+        begins[key] += begins[key - 1]
+    for at in range(len(keys)):
+        if every or chosen[at]:
+            grouped[begins[keys[at]]] = values[at]
+            begins[keys[at]] += 1
+    for key in range(len(begins) - 1, 0, -1):
+        begins[key] = begins[key - 1]
+    begins[0] = 0
+
+
+_compiled_group = kernel(_group)
+
+
 def order_of(graph: Graph) -> Order | None:
-    """Return what a rank does, None if steps require each other in a cycle."""
+    """Return what a rank does, None if steps require each other in a cycle.
+
+    Raises
+    ------
+    FileError
+        If there is no room for it.
+    """
     steps = len(graph.kind)
     computes = graph.kind == CALC
-    missing = np.bincount(graph.later, minlength=steps)
-    later_at, later = _grouped(graph.earlier, graph.later, steps)
-    ended = graph.ended.astype(bool)
-    needed_at, needed = _grouped(graph.later[ended], graph.earlier[ended], steps)
     messages = steps - int(computes.sum())
-    sizes = graph.size.astype(np.int64, copy=False)  # other types are compiled for anew
-    graph_columns = (computes, sizes, missing, later_at, later, needed_at, needed,
-             np.full(steps, NONE, np.int32))  # fmt: skip
+    compiled = steps >= (_PLAIN if "numba" in sys.modules else _PLAIN_WITHOUT_NUMBA)
+    grouped = _grouped_compiled if compiled else _grouped
+    later_at, later = grouped(graph.earlier, graph.later, None, steps)
+    needed_at, needed = grouped(graph.later, graph.earlier, graph.ended, steps)
+    missing, slot_of = Roomy(steps, np.int32).values, Roomy(steps, np.int32, NONE).values
+    columns = (computes, graph.size, missing, later_at, later, needed_at, needed, slot_of)
     kinds = (np.int32, np.float64, np.int32)
-    filled = [np.empty(2 * messages, kind) for kind in kinds]
-    filled += [np.empty(messages, np.int32) for _ in range(2)]
-    if steps < (_PLAIN if "numba" in sys.modules else _PLAIN_WITHOUT_NUMBA):
-        lists = [column.tolist() for column in filled]
-        events, over, begun, end = _ordered(*(column.tolist() for column in graph_columns), *lists)
-        filled = [np.array(column, like.dtype) for column, like in zip(lists, filled, strict=True)]
+    filled = [Roomy(2 * messages, kind).values for kind in kinds]
+    filled += [Roomy(messages, np.int32).values for _ in range(2)]
+    if compiled:
+        events, over, begun, end = _compiled_order(*columns, *filled)
     else:
-        events, over, begun, end = _compiled_order(*graph_columns, *filled)
+        lists = [column.tolist() for column in filled]
+        events, over, begun, end = _ordered(*(column.tolist() for column in columns), *lists)
+        filled = [np.array(column, like.dtype) for column, like in zip(lists, filled, strict=True)]
     if begun < steps:
         return None
     step, clock, slot, completed, slots = filled
@@ -138,11 +177,22 @@ def order_of(graph: Graph) -> Order | None:
     )  # fmt: skip
 
 
-def _grouped(keys: Any, values: Any, count: int) -> tuple[Any, Any]:
-    """Return where the values of each key begin, and the values by key."""
+def _grouped(keys: Any, values: Any, chosen: Any, count: int) -> tuple[Any, Any]:
+    """Return where the values of each key begin, and the values by key; all, or those chosen."""
+    if chosen is not None:
+        keys, values = keys[chosen != 0], values[chosen != 0]
     begins = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(keys, minlength=count), out=begins[1:])
-    return begins, values[np.argsort(keys, kind="stable")].astype(np.int64)
+    return begins, values[np.argsort(keys, kind="stable")].astype(np.int32)
+
+
+def _grouped_compiled(keys: Any, values: Any, chosen: Any, count: int) -> tuple[Any, Any]:
+    """Return what `_grouped` does, in files where it is long."""
+    every = chosen is None
+    begins = Roomy(count + 1, np.int64).values
+    grouped = Roomy(len(keys) if every else int(np.count_nonzero(chosen)), np.int32).values
+    _compiled_group(keys, values, np.empty(0, bool) if every else chosen, every, begins, grouped)
+    return begins, grouped
 
 
 def record_order(recorder: RankRecorder, graph: Graph, order: Order) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
+import numpy as np
+
+from parcast.errors import FileError
+from parcast_traces.trace.packed_table import free_memory
 
 #: A source or a tag that says any.
 ANY = -1
@@ -13,6 +17,11 @@ ANY = -1
 #: What a step of a `Graph` is, by number.
 KINDS = ("send", "recv", "calc")
 SEND, RECV, CALC = range(3)
+
+#: Steps that are looked at together.
+_PART = 1 << 20
+#: What a `Step` takes in memory with what orders it.
+_STEP_BYTES = 1000
 
 
 @attrs.define(slots=True)
@@ -46,18 +55,41 @@ class Graph:
     ended: Any  #: whether that must have ended, not only begun
 
     @property
-    def wild(self) -> Any:
-        """Of each step, whether it receives from any source or of any tag."""
-        return (self.kind == RECV) & ((self.peer == ANY) | (self.tag == ANY))
+    def is_wild(self) -> bool:
+        """Whether a step receives from any source or of any tag."""
+        return any(
+            bool(((self.kind[part] == RECV)
+                  & ((self.peer[part] == ANY) | (self.tag[part] == ANY))).any())
+            for part in self._parts()
+        )  # fmt: skip
 
     @property
     def has_streams(self) -> bool:
         """Whether more than one stream computes."""
-        streams = self.cpu[(self.kind == CALC) & (self.size > 0)]
-        return len(streams) > 0 and bool((streams != streams[0]).any())
+        streams = set[int]()
+        for part in self._parts():
+            computes = (self.kind[part] == CALC) & (self.size[part] > 0)
+            streams.update(np.unique(self.cpu[part][computes]).tolist())
+        return len(streams) > 1
 
-    def steps(self) -> list[Step]:
-        """Return the operations one by one."""
+    def _parts(self) -> Iterator[slice]:
+        return (slice(low, low + _PART) for low in range(0, len(self.kind), _PART))
+
+    def steps(self, where: str) -> list[Step]:
+        """Return the operations one by one.
+
+        Raises
+        ------
+        FileError
+            If memory has no room for them.
+        """
+        needed, free = len(self.kind) * _STEP_BYTES, free_memory()
+        if needed > free:
+            raise FileError(
+                f"{where} has {len(self.kind):,} steps, and computes on several streams or "
+                f"receives from any source, so that it takes {needed / 1e9:.1f} GB of memory, and "
+                f"{free / 1e9:.1f} GB are free; name the sources and one cpu, or cut it"
+            )
         columns = (self.size, self.peer, self.tag, self.cpu, self.nic)
         rows = zip(self.kind.tolist(), *(column.tolist() for column in columns), strict=True)
         steps = [Step(KINDS[kind], *fields) for kind, *fields in rows]

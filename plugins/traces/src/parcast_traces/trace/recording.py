@@ -11,6 +11,7 @@ from parcast.quantities import format_seconds
 from parcast_traces.trace.calls import CODES, WAIT
 from parcast_traces.trace.checks import check
 from parcast_traces.trace.columns import FIRST, KIND, NAME, Events, Trace
+from parcast_traces.trace.limits import current_limit
 from parcast_traces.trace.names import Names
 from parcast_traces.trace.rank_recorder import RankRecorder
 from parcast_traces.trace.spilling import EVENT, Spill
@@ -32,6 +33,7 @@ class Recording:
         self._step = max(1, min(self._most // max(size, 1) // 4, 4096))
         self._counted = [0] * size  #: events that are known to be held, or spilled
         self._held, self._spill = 0, Spill(size)
+        self._limit, self._total = current_limit(), 0  #: events of those that are counted
         self.ranks = [
             RankRecorder(self.names, rank, self._grew, self._step) for rank in range(size)
         ]
@@ -81,11 +83,16 @@ class Recording:
     def _grew(self, recorder: RankRecorder) -> None:
         """Write all events to files, once they take as much memory as they may."""
         recorder.asks_at = recorder.count + self._step
-        self._held += recorder.count - self._counted[recorder.rank]
+        grown = recorder.count - self._counted[recorder.rank]
+        self._held, self._total = self._held + grown, self._total + grown
         self._counted[recorder.rank] = recorder.count
+        if self._limit is not None:
+            self._limit.check(self.names.where, self._total)
         if self._held > self._most:
             self._write()
-            self._held, self._counted = 0, [rank.count for rank in self.ranks]
+            counted = [rank.count for rank in self.ranks]
+            self._total += sum(counted) - sum(self._counted)
+            self._held, self._counted = 0, counted
 
     def _write(self) -> None:
         for rank in self.ranks:

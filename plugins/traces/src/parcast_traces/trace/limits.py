@@ -1,0 +1,48 @@
+"""How many events are wanted of a trace that is read, so that a longer one is refused early."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import attrs
+
+from parcast.errors import UnsupportedError
+
+
+@attrs.frozen
+class Limit:
+    """How many events a trace may have, and what a longer one is told."""
+
+    events: int
+    reason: str
+
+    def check(self, where: str, events: int) -> None:
+        """Refuse more events than are wanted.
+
+        Raises
+        ------
+        UnsupportedError
+            If there are more.
+        """
+        if events > self.events:
+            raise UnsupportedError(f"{where} has over {self.events:,} events; {self.reason}")
+
+
+_LIMIT: ContextVar[Limit | None] = ContextVar("limit", default=None)
+
+
+def current_limit() -> Limit | None:
+    """Return the limit of the trace that is being read, None if it has none."""
+    return _LIMIT.get()
+
+
+@contextmanager
+def limited(limit: Limit | None) -> Iterator[None]:
+    """Set a limit for what is read in the block."""
+    token = _LIMIT.set(limit)
+    try:
+        yield
+    finally:
+        _LIMIT.reset(token)
