@@ -14,16 +14,17 @@ from parcast_machines_from.records import BETWEEN_TWO, Lines, Reading, Series, r
 
 #: Readers by module; each says by an empty reading that a file is none of its outputs.
 READERS = (
-    "osu", "imb", "nccl", "stream", "linpack", "roofline", "storage", "nodes", "devices",
+    "osu", "imb", "nccl", "stream", "linpack", "hpcc", "roofline", "storage", "nodes", "devices",
     "fabric", "parkbench", "measured", "table", "products",
 )  # fmt: skip
 
 #: What is read, in words.
 KNOWN = (
-    "OSU, IMB, NCCL tests, STREAM, BabelStream, HPL, HPCG, mixbench, ERT, mt-dgemm, IOR, mdtest, "
-    "fio (JSON), lstopo (XML), scontrol show node, topology.conf, numactl -H, lscpu, ibstat, "
-    "ibnetdiscover, nvidia-smi topo -m and nvlink -s, tables of Parkbench's kernels, parcast mpi "
-    "measure, tables of medians, and of matrix products by shape (m, n, k)"
+    "OSU, IMB, NCCL tests, STREAM, BabelStream, HPL, HPCG, HPC Challenge, mixbench, ERT, "
+    "mt-dgemm, IOR, mdtest, fio (JSON), lstopo (XML), scontrol show node, topology.conf, "
+    "numactl -H, lscpu, ibstat, ibnetdiscover, nvidia-smi topo -m and nvlink -s, tables of "
+    "Parkbench's kernels, parcast mpi measure, tables of medians, and of matrix products by "
+    "shape (m, n, k)"
 )
 
 
@@ -52,7 +53,9 @@ def read_file(path: Path) -> Reading:
         reading += read(lines)
     if not reading:
         if reading.notes:
-            raise NotReadError(reading.notes[0].removesuffix("; left out"))
+            raise NotReadError(
+                reading.notes[0].removesuffix("; left out").replace(": left out: ", ": ")
+            )
         extent = "line" if lines.last == 1 else f"{lines.last} lines"
         raise NotReadError(
             f"{path}: no output that is read stands in its {extent}; read are {KNOWN}"

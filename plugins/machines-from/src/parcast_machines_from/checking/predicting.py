@@ -101,7 +101,7 @@ def _unfit(series: Series, machine: Machine, limit: int) -> str:
     if series.within and series.benchmark in _WINDOWS and not states_near:
         return f"the machine states nothing of messages within a {series.within}"
     rate = machine.sources.get("processor.rate", "")
-    if series.benchmark == "gemm" and rate.startswith("measured: POLY1"):
+    if series.benchmark.startswith("gemm") and rate.startswith("measured: POLY1"):
         return "the file's rate is that of a polynomial; measure it with --kernel dgemm"
     processes = processes_of(series, machine)
     if processes is None:
