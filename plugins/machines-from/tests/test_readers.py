@@ -451,7 +451,7 @@ def test_a_header_states_the_unit(tmp_path: Path, unit: str, seconds: float) -> 
             f"{HEAD}\ninput,,latency,1,8,mpi measure,1.1,weeks\n",
             "out.txt:2: unit is 'weeks'; use ns, us",
         ),
-        ("{}", "out.txt: no output that is read stands in its line"),
+        ("{}", "out.txt: no output that is read"),
     ],
 )
 def test_odd_inputs_are_refused_by_their_line(tmp_path: Path, text: str, reason: str) -> None:

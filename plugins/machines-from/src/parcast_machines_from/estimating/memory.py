@@ -55,7 +55,7 @@ def is_of_full_nodes(item: Series, series: Sequence[Series], cores: int | None) 
     """
     if not cores or not item.processes or item.processes % cores:
         return False
-    same = [each for each in series if each.path == item.path and each.memory == "host"]
+    same = [series_item for series_item in series if series_item.path == item.path]
     together, alone = only_of(same, "triad-all"), only_of(same, "triad-core")
     if item.processes == cores or not together or not alone:
         return True

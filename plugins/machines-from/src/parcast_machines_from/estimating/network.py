@@ -11,7 +11,8 @@ import attrs
 from parcast_machines_from.estimating.curves import Curve, curve_of, line_through
 from parcast_machines_from.estimating.numbers import Stated, quantity, size_text
 from parcast_machines_from.estimating.pairs import PairEstimate, Piece, estimate_pair
-from parcast_machines_from.records import BETWEEN_TWO, FIRST, Series, only_of, shortened
+from parcast_machines_from.naming import called
+from parcast_machines_from.records import BETWEEN_TWO, FIRST, Series, only_of
 
 #: A rise of a message's time by so much of it, and so many seconds, is where the protocol changes.
 _JUMP, _LEAST_JUMP = 0.15, 0.5e-6
@@ -120,15 +121,15 @@ def _unplaced(series: Sequence[Series]) -> Iterator[str]:
     open_pairs = [item for item in pairs if item.within == FIRST]
     if open_pairs:
         yield (
-            f"{_files(open_pairs)}: pairs of processes that may be on one node, as the first of "
-            "many mostly are, or on two; left out: --within node=FILE or --within network=FILE "
-            "says which"
+            f"{_files(open_pairs, series, whole=True)}: pairs that may be on one node, as the "
+            "first of many mostly are, or on two; left out: --within node=FILES or --within "
+            "network=FILES says which"
         )
     apart = [item for item in pairs if not item.within and item.nodes is None]
     if apart:
         yield (
-            f"{_files(apart)}: taken as between two nodes, which the output does not say; "
-            "--within node=FILE says that its processes were on one"
+            f"{_files(apart, series, whole=True)}: taken as between two nodes, which the output "
+            "does not say; --within node=FILES says that its processes were on one"
         )
 
 
@@ -143,7 +144,7 @@ def _alone(series: Sequence[Series]) -> Iterator[str]:
     ]
     if windows:
         yield (
-            f"{_files(windows)}: windows of messages alone tell no startup within a "
+            f"{_files(windows, series)}: windows of messages alone tell no startup within a "
             f"{windows[0].within}; left out: add its ping-pong"
         )
 
@@ -159,8 +160,9 @@ def _too_many(series: Sequence[Series], sizes: Mapping[str, int]) -> Iterator[st
             )
 
 
-def _files(series: Sequence[Series]) -> str:
-    return shortened(list(dict.fromkeys(item.where.rpartition(":")[0] for item in series)))
+def _files(series: Sequence[Series], among: Sequence[Series], *, whole: bool = False) -> str:
+    names = [item.file for item in series]
+    return called(names, {item.file for item in among}, whole=whole)
 
 
 def _saturation(series: Sequence[Series]) -> Iterator[Stated]:
