@@ -72,6 +72,7 @@ def from_outputs(
     """Estimate a machine's numbers from outputs of benchmarks, each with its file and line."""
     from parcast.files import check_file, write_text
     from parcast_machines_from.collectives import with_collectives
+    from parcast_machines_from.crosschecking import contradicted, unused
     from parcast_machines_from.estimating.machine import estimate
     from parcast_machines_from.placing import marks
 
@@ -98,6 +99,10 @@ def from_outputs(
         typer.echo(f"as {others.name}: {', '.join(result.taken)}")
     for item in result.open:
         typer.echo(f"left out, {item}")
+    for item in unused(result, reading):
+        typer.echo(item)
+    for item in contradicted(registry, result, reading):
+        typer.echo(f"contradicted by {item}")
 
 
 @machine.command()

@@ -8,9 +8,9 @@ from glob import escape, glob
 from pathlib import Path
 
 from parcast.errors import ParcastError
-from parcast_machines_from.naming import pattern_of
+from parcast_machines_from.naming import called, pattern_of
 from parcast_machines_from.reading import at_level, files_of, read_all
-from parcast_machines_from.records import Reading
+from parcast_machines_from.records import FIRST, Reading
 
 #: What precedes a placement in a machine's file.
 _MARK = "# --within "
@@ -58,6 +58,11 @@ def _at_levels(reading: Reading, levels: Mapping[Path, str]) -> Reading:
             near[level] = near.get(level, Reading()) + Reading((item,))
     for level, outputs in near.items():
         far += at_level(outputs, level)
+    doubtful = [item.file for item in near.get("network", Reading()).series if item.within == FIRST]
+    if doubtful:
+        names = called(doubtful, {item.file for item in reading.series})
+        text = f"{names}: taken as between two nodes, as --within network says, though "
+        far += Reading(notes=(f"{text}the first of many processes mostly share one",))
     return far
 
 

@@ -20,6 +20,9 @@ _JUMP, _LEAST_JUMP = 0.15, 0.5e-6
 #: Several pairs have more than one where it is by this factor.
 _MORE = 1.05
 
+#: Messages of so many bytes tell what a ring of processes shares.
+_LONG = 65536.0
+
 #: The level of processes that share a node.
 _NODE = "node"
 
@@ -67,7 +70,10 @@ def network_part(
     if pingpong is None and near is not None and alone and _NODE in sizes:
         rates = curve_of([item for item in only_of(series, "bandwidth") if item.within == _NODE])
         numbers += _within_one_node(near, rates, series)
-        missing.append("network between nodes: a ping-pong between two nodes (osu_latency)")
+        nodes, where = _most_nodes(series, sizes[_NODE])
+        until = f"; {where} ran on {nodes}, and this machine is one until then" if nodes > 1 else ""
+        between = "network between nodes: a ping-pong between two nodes (osu_latency)"
+        missing.append(f"{between}{until}")
         return NetworkPart(tuple(numbers), tuple(missing), tuple(notes))
     if pingpong is None:
         missing.append("network.startup and bandwidth: a ping-pong between two nodes (osu_latency)")
@@ -82,6 +88,14 @@ def network_part(
     notes += _more_of_many(series, pair)
     numbers += _levels(series, sizes, pair, missing)
     return NetworkPart(tuple(numbers), tuple(missing), tuple(notes))
+
+
+def _most_nodes(series: Sequence[Series], cores: int) -> tuple[int, str]:
+    """Return on how many nodes of so many cores an output ran at least, and which."""
+    counts = [
+        (item.nodes or -(-item.processes // cores), item.where) for item in series if item.processes
+    ]
+    return max(counts, default=(1, ""))
 
 
 def _within_one_node(
@@ -332,11 +346,22 @@ def _levels(
 
 
 def _shared(series: Sequence[Series], name: str, size: int) -> tuple[float, str] | None:
-    """Return the most that several pairs of a level had together, on its own cores."""
+    """Return the most that several pairs of a level had together, on its own cores.
+
+    Without such, it is what the longest messages of a ring of all its processes had.
+    """
     totals = [
         (value.value, f"{item.tool}, {item.where}")
         for item in only_of(series, "pairs")
         if item.within == name and 1 < (item.pairs or 0) <= size // 2
         for value in item.values
     ]
-    return max(totals) if totals else None
+    if totals:
+        return max(totals)
+    rings = [
+        (size * longest.size / longest.value, f"{item.tool} sendrecv, {_at(item, longest.line)}")
+        for item in only_of(series, "sendrecv")
+        if item.processes == size and item.nodes in {None, 1} and item.within in {"", name}
+        if (longest := max(item.values, key=lambda value: value.size)).size >= _LONG
+    ]
+    return sorted(rings)[len(rings) // 2] if rings else None
