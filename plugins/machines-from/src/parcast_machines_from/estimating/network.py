@@ -83,7 +83,10 @@ def network_part(
         notes += pair.notes
         numbers += _pair_numbers(pair, rates)
     if pingpong is not None and rates is None:
-        missing.append("network.overhead and port_bandwidth: a window of messages (osu_bw)")
+        missing.append(
+            "network.overhead and port_bandwidth: a window of messages (osu_bw); until then "
+            "messages at once share nothing"
+        )
     numbers += _saturation(series)
     notes += _more_of_many(series, pair)
     numbers += _levels(series, sizes, pair, missing)
