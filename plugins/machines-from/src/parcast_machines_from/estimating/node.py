@@ -30,22 +30,24 @@ def node_numbers(
     ]
     numbers += _storage(reading.series)
     keys = {number.key for number in numbers}
-    full = "" if "nodes.memory_bandwidth" in keys else _unfilled(reading.series, sizes.get("node"))
+    unfilled = _unfilled(reading.series, sizes.get("node"))
     wanted = {
         "nodes.cores": (
             "scontrol show node, lstopo --of xml or --level node=N; without it each process has a "
             "node to itself"
         ),
-        "processor.rate": "a matrix product on all cores, or HPL",
-        "nodes.memory_bandwidth": f"STREAM on all cores of a node{full}",
+        "processor.rate": f"a matrix product on all cores, or HPL{unfilled}",
+        "nodes.memory_bandwidth": f"STREAM on all cores of a node{unfilled}",
     }
     missing = tuple(f"{key}: {how}" for key, how in wanted.items() if key not in keys)
     return tuple(numbers), missing
 
 
 def _unfilled(series: Sequence[Series], cores: int | None) -> str:
-    """Return why triads of all processes at once tell nothing of a node; empty without any."""
-    for item in only_of(series, "triad-all"):
+    """Return why outputs of all processes at once tell nothing of a node; empty without any."""
+    for item in series:
+        if not item.tool.startswith(_AT_ONCE) or item.benchmark not in {"triad-all", "gemm"}:
+            continue
         nodes = f"do not fill nodes of {cores} cores" if cores else "tell it with --level node=N"
         return f"; {item.where}: {item.processes} processes {nodes}"
     return ""
@@ -87,10 +89,8 @@ def _rate(series: Sequence[Series], cores: int | None) -> Iterator[Stated]:
 
 
 def _is_busy(item: Series, series: Sequence[Series], cores: int | None) -> bool:
-    """Tell whether all cores of its nodes computed, as far as an output of all at once says it."""
-    return (
-        cores is None or not item.tool.startswith(_AT_ONCE) or is_of_full_nodes(item, series, cores)
-    )
+    """Tell whether all cores of its nodes computed; of HPC Challenge only the cores tell it."""
+    return not item.tool.startswith(_AT_ONCE) or is_of_full_nodes(item, series, cores)
 
 
 def _boost(series: Sequence[Series], cores: int | None) -> Iterator[Stated]:
