@@ -57,6 +57,17 @@ def test_memory_that_the_machine_does_not_state_limits_nothing_and_rows_say_so(
     assert any("memory limits nothing" in note for note in notes) is told
 
 
+@pytest.mark.parametrize(("p", "cores", "told"), [(2, 2, True), (1, 2, False), (2, 1, False)])
+def test_memory_that_is_stated_of_a_core_alone_is_not_shared_and_rows_say_so(
+    make_registry, p, cores, told
+):
+    nodes = {"cores": cores, "core_bandwidth": 1}
+    machine = {"name": "m", "processor": {"rate": 1}, "nodes": nodes}
+    work = {"name": "w", "phase": [{"parallel": 1, "memory_bytes": 1}]}
+    notes = make_registry("works").predict(work, machine, "works", p=p).notes
+    assert any("states no nodes.memory_bandwidth: each" in note for note in notes) is told
+
+
 @pytest.mark.parametrize(("on", "told"), [("", True), (', on="gpu"', False)])
 def test_the_memory_of_accelerators_is_their_own(make_registry, tmp_path, on, told):
     path = tmp_path / "w.py"

@@ -430,6 +430,24 @@ def test_levels_of_another_machine_with_other_nodes_are_left_out(tmp_path: Path)
     assert "levels" in estimate(read_file(path), "m", {"node": 128}, others).data["network"]
 
 
+@pytest.mark.parametrize(("bandwidth", "told"), [("340 GB/s", True), ("340 PB/s", False)])
+def test_a_comparison_says_that_what_binds_is_another_machines(
+    tmp_path: Path, bandwidth: str, told: bool
+) -> None:
+    registry = Registry()
+    nodes = {"cores": 36, "memory_bandwidth": bandwidth}
+    others = registry.machine({"name": "elsewhere", "processor": {"rate": 1e9}, "nodes": nodes})
+    data = estimate(read_file(write(tmp_path, OSU)), "m", {"node": 36}, others).data
+    assert data["sources"]["nodes.memory_bandwidth"] == "assumed: elsewhere's, not measured"
+    work = {"name": "w", "phase": [{"parallel": 1e6, "memory_bytes": 1e12}]}
+    (row,) = registry.compare(work, data, p=36, solvers="emulator.tc").rows
+    texts = [note for note in row.notes if "is elsewhere's, not measured" in note]
+    assert (
+        bool([note for note in texts if note.startswith("nodes.memory_bandwidth, which b")]) is told
+    )
+    assert texts or told
+
+
 @pytest.mark.parametrize(
     ("unit", "seconds"), [("us", 4e-6), ("µs", 4e-6), ("ms", 4e-3), ("ns", 4e-9), ("s", 4.0)]
 )
@@ -451,7 +469,7 @@ def test_a_header_states_the_unit(tmp_path: Path, unit: str, seconds: float) -> 
             f"{HEAD}\ninput,,latency,1,8,mpi measure,1.1,weeks\n",
             "out.txt:2: unit is 'weeks'; use ns, us",
         ),
-        ("{}", "out.txt: no output that is read stands in its line"),
+        ("{}", "out.txt: no output that is read"),
     ],
 )
 def test_odd_inputs_are_refused_by_their_line(tmp_path: Path, text: str, reason: str) -> None:

@@ -9,7 +9,8 @@ change is too small to have processes served in another order.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
@@ -51,6 +52,12 @@ MOST_SECONDS = 2.0
 
 #: As many seconds are spent on asking again for each number, of all answers, the cheap first.
 MOST_IN_ALL = 20.0
+
+#: How a source says that a number is another machine's.
+BORROWED = re.compile(r"assumed: (.+?)'s, not measured")
+
+#: A number that decides by so much of the time is one to look after.
+MUCH = 0.2
 
 #: What the parts of a time that no number of the machine changes are under: waits that the
 #: workload states, and waits between numbers that decide at once.
@@ -137,15 +144,41 @@ def by_parts(row: Row) -> Row:
     return attrs.evolve(row, binding=binding, notes=notes)
 
 
-def with_bottleneck(row: Row, explained: Elasticities) -> Row:
-    """Return a row with the number of the machine that most of its time scales with."""
+def with_bottleneck(row: Row, explained: Elasticities, sources: Mapping[str, str]) -> Row:
+    """Return a row with the number of the machine that most of its time scales with.
+
+    Parameters
+    ----------
+    row
+        What a solver answered.
+    explained
+        By which part of the time each number decides.
+    sources
+        Where the machine's numbers are from, by key path.
+    """
     by_solver = {"binding": row.binding} if row.binding else {}
     details = {**row.details, "elasticities": explained.parts, **by_solver}
-    notes = row.notes
+    notes = (*row.notes, *_borrowed(explained, sources))
     if explained.step == COARSE_STEP:
         notes = (*notes, f"bottleneck: {_COARSE}")
     binding = explained.largest or row.binding
     return attrs.evolve(row, binding=binding, details=details, notes=notes)
+
+
+def _borrowed(explained: Elasticities, sources: Mapping[str, str]) -> Iterator[str]:
+    """Yield which numbers that much of the time scales with are another machine's."""
+    for path, share in explained.parts.items():
+        match = BORROWED.match(_source_of(path, sources)) if share >= MUCH else None
+        if match:
+            scales = "which binds" if path == explained.largest else "which much of the time is"
+            yield f"{path}, {scales}, is {match[1]}'s, not measured: state what this machine has"
+
+
+def _source_of(path: str, sources: Mapping[str, str]) -> str:
+    """Return what is said of a number, or else of what it is a part of."""
+    while path and path not in sources:
+        path = path.rpartition(".")[0]
+    return sources.get(path, "")
 
 
 def elasticities(

@@ -65,6 +65,12 @@ _UNLIMITED = (
 )
 
 
+_UNSHARED = (
+    "the machine states no nodes.memory_bandwidth: each process draws nodes.core_bandwidth, "
+    "however many share a node, and the time may be too low"
+)
+
+
 def not_modeled(registry: Catalog, entry: SolverEntry, query: Query) -> Iterator[str]:
     """Yield a note on each thing that the query's machine states and the solver does not obey.
 
@@ -86,16 +92,19 @@ def not_modeled(registry: Catalog, entry: SolverEntry, query: Query) -> Iterator
         if (feature.lacking or feature.name not in entry.follows) and feature.stated(query)
     ]
     nodes = query.machine.nodes
-    unlimited = nodes.memory_bandwidth is None and nodes.core_bandwidth is None
-    uses = _uses(query) if unlimited or any(feature.use for feature in features) else {}
+    unshared = nodes.memory_bandwidth is None
+    uses = _uses(query) if unshared or any(feature.use for feature in features) else {}
     for feature in features:
         if not feature.use or uses.get(feature.use):
             words.append((feature.name, feature.words))
         elif feature.use in uses and feature.lacking:
             limit = f"the machine's {feature.name} limits nothing"
             yield f"the workload states no {feature.lacking}, so {limit}"
-    if unlimited and uses.get("memory"):
-        yield _UNLIMITED
+    if unshared and uses.get("memory"):
+        if nodes.core_bandwidth is None:
+            yield _UNLIMITED
+        elif nodes.cores > 1 and query.p > 1:
+            yield _UNSHARED
     for name, choice in words:
         if choice and name not in entry.follows:
             yield f"the machine's {name} ({choice}) is not modeled"

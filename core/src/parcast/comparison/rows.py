@@ -249,9 +249,10 @@ def _with_elasticities(
     solved, left_out = affordable(registry, solutions)
     rows = [by_parts(row) if at in left_out and row.time else row for at, row in enumerate(rows)]
     results = elasticities(registry, list(solved.values()), resolve_task, tell)
-    for index, explained in zip(solved, results, strict=True):
+    for (index, answer), explained in zip(solved.items(), results, strict=True):
         if explained is not None:
-            rows[index] = with_bottleneck(rows[index], explained)
+            sources = answer.question.query.machine.sources
+            rows[index] = with_bottleneck(rows[index], explained, sources)
     waiting = {i: solution for i, solution in solved.items() if _may_wait(solution.question.query)}
     if not waiting:
         return rows

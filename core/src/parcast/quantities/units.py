@@ -137,7 +137,19 @@ def _simple(name: str, whole: str, wanted: str) -> tuple[str, float]:
     hint = _unit_hint(name, whole)
     if not hint:
         place = "" if name in {whole, ""} else f" in place of {name!r}"
-        names = known_units(wanted) or ("B", "bit", "FLOP", "s", "min", "h", "d", "y", "W", "EUR", "%")
+        names = known_units(wanted) or (
+            "B",
+            "bit",
+            "FLOP",
+            "s",
+            "min",
+            "h",
+            "d",
+            "y",
+            "W",
+            "EUR",
+            "%",
+        )
         hint = f" Known{place}: {', '.join(names)}."
     raise UnitError(f"{whole!r} is not a known unit.{hint}")
 

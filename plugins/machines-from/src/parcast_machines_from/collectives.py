@@ -49,8 +49,10 @@ def with_collectives(registry: Registry, result: Estimate, reading: Reading) -> 
     reading
         All that was read.
     """
-    if "network.startup" not in {number.key for number in result.numbers}:
+    if "startup" not in result.data.get("network", {}):
         return result
+    borrowed = "network.collectives" in result.taken
+    instead = f"; {result.others.name}'s is taken" if borrowed and result.others else ""
     names, sources, missing = [], [], []
     for benchmark in CANDIDATES:
         series = [
@@ -75,7 +77,7 @@ def with_collectives(registry: Registry, result: Estimate, reading: Reading) -> 
             missing.append(
                 f"network.collectives {benchmark!r}: {name} is nearest to {where}, "
                 f"{100 * (math.exp(best) - 1):.0f} % off in the median, {runner} "
-                f"{100 * (math.exp(second) - 1):.0f} %"
+                f"{100 * (math.exp(second) - 1):.0f} %{instead}"
             )
     result = attrs.evolve(result, open=(*result.open, *missing))
     if not names:

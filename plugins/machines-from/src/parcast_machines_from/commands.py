@@ -19,13 +19,25 @@ if TYPE_CHECKING:
 #: More values than these are summed up by benchmark.
 _ROWS = 60
 
+#: What is read, in words.
+KNOWN = (
+    "OSU, IMB, NCCL tests, STREAM, BabelStream, HPL, HPCG, HPC Challenge, mixbench, ERT, "
+    "mt-dgemm, IOR, mdtest, fio (JSON), lstopo (XML), scontrol show node, topology.conf, "
+    "numactl -H, lscpu, ibstat, ibnetdiscover, nvidia-smi topo -m and nvlink -s, tables of "
+    "Parkbench's kernels, parcast mpi measure, tables of medians, and of matrix products by "
+    "shape (m, n, k)"
+)
+
 machine = typer.Typer(help="Machines from outputs of benchmarks.", no_args_is_help=True)
 
 Within = Annotated[
     list[str] | None,
     typer.Option(
-        help="A file of two processes within a level, such as node; network: between nodes.",
-        metavar="LEVEL=FILE",
+        help=(
+            "Files of two processes within a level, such as node; network: between nodes. FILES is "
+            "a file, a folder, or a pattern of names."
+        ),
+        metavar="LEVEL=FILES",
     ),
 ]
 System = Annotated[
@@ -39,7 +51,7 @@ def group() -> None:
     """Machines from outputs of benchmarks, and the benchmarks predicted on a machine."""
 
 
-@machine.command(name="from")
+@machine.command(name="from", epilog=f"Read are {KNOWN}.")
 def from_outputs(
     context: typer.Context,
     files: Files,
@@ -60,7 +72,9 @@ def from_outputs(
     """Estimate a machine's numbers from outputs of benchmarks, each with its file and line."""
     from parcast.files import check_file, write_text
     from parcast_machines_from.collectives import with_collectives
+    from parcast_machines_from.crosschecking import contradicted, unused
     from parcast_machines_from.estimating.machine import estimate
+    from parcast_machines_from.placing import marks
 
     if output is not None:
         check_file(output, "a machine", [".toml"])
@@ -76,15 +90,19 @@ def from_outputs(
     for note in result.notes:
         typer.echo(f"parcast: {note}", err=True)
     if output is None:
-        typer.echo(result.text, nl=False)
+        typer.echo(result.text + marks(reading, within or ()), nl=False)
         return
-    write_text(output, result.text)
+    write_text(output, result.text + marks(reading, within or ()))
     rows = [[number.key, _shown(number.value), number.source] for number in result.numbers]
     print_table(("number", "value", "source"), rows)
     if others is not None:
         typer.echo(f"as {others.name}: {', '.join(result.taken)}")
     for item in result.open:
         typer.echo(f"left out, {item}")
+    for item in unused(result, reading):
+        typer.echo(item)
+    for item in contradicted(registry, result, reading):
+        typer.echo(f"contradicted by {item}")
 
 
 @machine.command()
@@ -117,10 +135,11 @@ def check(
     from parcast.cli import check_output
     from parcast_machines_from.checking.predicting import check_machine
     from parcast_machines_from.checking.summaries import summaries, table
+    from parcast_machines_from.placing import kept_marks
 
     registry: Registry = context.obj
     check_output(registry, output)
-    reading = _read(files, within, system)
+    reading = _read(files, within or kept_marks(machine, files), system)
     if not reading.series:
         names = ", ".join(path.name for path in files)
         raise ParcastError(
@@ -181,15 +200,9 @@ def _read(files: Sequence[Path], within: Sequence[str] | None, system: str | Non
     import attrs
 
     from parcast_machines_from.estimating.machine import systems
-    from parcast_machines_from.reading import at_level, read_all, read_file
+    from parcast_machines_from.placing import read_placed
 
-    near = dict(_near(text) for text in within or ())
-    reading = read_all(files)
-    paths = {path.resolve() for path in near}
-    far = tuple(item for item in reading.series if Path(item.path).resolve() not in paths)
-    reading = attrs.evolve(reading, series=far)
-    for path, name in near.items():
-        reading += at_level(read_file(path), name)
+    reading = read_placed(files, within or ())
     names = systems(reading)
     if system is not None and system not in names:
         raise ParcastError(f"--system {system!r}: the outputs name {', '.join(names) or 'none'}")
@@ -205,20 +218,15 @@ def _read(files: Sequence[Path], within: Sequence[str] | None, system: str | Non
 
 def _nothing_determined(reading: Reading, left_out: Sequence[str]) -> str:
     """Return why outputs that are read make no machine, and which would."""
-    series = {f"{item.benchmark} ({item.tool}, {item.where})" for item in reading.series}
-    notes = " ".join(f"{note}." for note in reading.notes)
+    from parcast_machines_from.naming import called
+
+    kinds = dict.fromkeys(f"{item.benchmark} ({item.tool})" for item in reading.series)
+    files = called([item.file for item in reading.series])
+    notes = "".join(f"\nparcast: {note}" for note in reading.notes)
     return (
-        f"{', '.join(sorted(series)) or 'what was read'}: no number of a machine follows from that "
-        f"alone; add, for {'; for '.join(left_out)}. {notes}".rstrip()
+        f"{', '.join(kinds) or 'what was read'} of {files or 'these files'}: no number of a "
+        f"machine follows from that alone; add, for {'; for '.join(left_out)}{notes}"
     )
-
-
-def _near(text: str) -> tuple[Path, str]:
-    """Return the file and the level of ``LEVEL=FILE``."""
-    name, _, path = text.partition("=")
-    if not name or not path:
-        raise ParcastError(f"--within {text!r}: write such as node=intra.txt")
-    return Path(path), name
 
 
 def _levels(texts: Sequence[str] | None) -> dict[str, int]:

@@ -10,24 +10,20 @@ from pathlib import Path
 import attrs
 
 from parcast.errors import FileError
-from parcast_machines_from.records import BETWEEN_TWO, Lines, Reading, Series, read_lines, shortened
+from parcast_machines_from.naming import gathered
+from parcast_machines_from.records import BETWEEN_TWO, Lines, Reading, Series, read_lines
 
 #: Readers by module; each says by an empty reading that a file is none of its outputs.
 READERS = (
-    "osu", "imb", "nccl", "stream", "linpack", "roofline", "storage", "nodes", "devices",
+    "osu", "imb", "nccl", "stream", "linpack", "hpcc", "roofline", "storage", "nodes", "devices",
     "fabric", "parkbench", "measured", "table", "products",
 )  # fmt: skip
 
-#: What is read, in words.
-KNOWN = (
-    "OSU, IMB, NCCL tests, STREAM, BabelStream, HPL, HPCG, mixbench, ERT, mt-dgemm, IOR, mdtest, "
-    "fio (JSON), lstopo (XML), scontrol show node, topology.conf, numactl -H, lscpu, ibstat, "
-    "ibnetdiscover, nvidia-smi topo -m and nvlink -s, tables of Parkbench's kernels, parcast mpi "
-    "measure, tables of medians, and of matrix products by shape (m, n, k)"
-)
+#: What is said of a file that no reader knows, and where all are listed.
+_NONE = "no output that is read"
+_HELP = "; 'parcast machine from --help' lists all that are"
 
-
-#: So many files of a folder without any output are named.
+#: So many reasons of a folder without any output are told.
 _TOLD = 3
 
 
@@ -51,12 +47,8 @@ def read_file(path: Path) -> Reading:
     for read in _readers():
         reading += read(lines)
     if not reading:
-        if reading.notes:
-            raise NotReadError(reading.notes[0].removesuffix("; left out"))
-        extent = "line" if lines.last == 1 else f"{lines.last} lines"
-        raise NotReadError(
-            f"{path}: no output that is read stands in its {extent}; read are {KNOWN}"
-        )
+        note = next(iter(reading.notes), f"{path}: {_NONE}")
+        raise NotReadError(note.removesuffix("; left out").replace(": left out: ", ": "))
     return reading
 
 
@@ -70,44 +62,52 @@ def read_all(paths: Iterable[Path]) -> Reading:
     """
     paths = tuple(paths)
     reading, seen = Reading(), dict[bytes, Path]()
-    left: dict[str, list[str]] = {}
-    for path, is_named in _files(paths):
-        digest = _digest(path)
-        if digest in seen and path.stat().st_size:
-            reading += Reading(notes=(f"{path}: the same bytes as {seen[digest]}; read once",))
+    left: dict[Path, str] = {}
+    for path, is_named in files_of(paths):
+        first = seen.setdefault(_digest(path), path)
+        if first is not path and path.stat().st_size:
+            if first in left:
+                left[path] = left[first].replace(str(first), str(path), 1)
+            else:
+                reading += Reading(notes=(f"{path}: the same bytes as {first}; read once",))
             continue
-        seen[digest] = path
         try:
             reading += read_file(path)
         except FileError as error:
             if is_named and (len(paths) == 1 or not isinstance(error, NotReadError)):
-                raise
-            place, _, reason = str(error).partition(": ")
-            left.setdefault(reason, []).append(place)
-    reasons = [f"{shortened(places)}: {why}".removesuffix(": ") for why, places in left.items()]
+                raise _with_help(error) from None
+            left[path] = str(error)
+    all_names = {str(path) for path, _ in files_of(paths)}
+    reasons = [*gathered(tuple(left.values()), all_names)]
     if not reading:
         if len(reasons) > _TOLD:
             reasons = [*reasons[:_TOLD], f"{len(reasons) - _TOLD} more"]
-        raise FileError(f"no file here is an output that is read: {'; '.join(reasons)}")
-    return reading + Reading(notes=tuple(f"left out: {reason}" for reason in reasons))
+        raise FileError(f"no file here is an output that is read: {'; '.join(reasons)}{_HELP}")
+    notes = (*gathered(reading.notes, all_names), *(f"{reason}; left out" for reason in reasons))
+    return attrs.evolve(reading, notes=notes)
 
 
-def _files(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
-    """Yield all files, and whether each is named, or else inside a folder.
+def _with_help(error: FileError) -> FileError:
+    return type(error)(f"{error}{_HELP}") if str(error).endswith(_NONE) else error
+
+
+def files_of(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
+    """Yield all files, each once, and whether each is named, or else inside a folder.
 
     Raises
     ------
     FileError
         If a folder has none.
     """
+    seen = set[Path]()
     for path in paths:
-        if not path.is_dir():
-            yield path, True
-            continue
-        inside = sorted(item for item in path.rglob("*") if item.is_file())
-        if not inside:
+        inside = sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else []
+        if path.is_dir() and not inside:
             raise FileError(f"{path}: the folder has no files; put outputs of benchmarks there")
-        yield from ((item, False) for item in inside)
+        for item in inside or [path]:
+            if item.resolve() not in seen:
+                seen.add(item.resolve())
+                yield item, not inside
 
 
 def _digest(path: Path) -> bytes:

@@ -58,9 +58,14 @@ class Series:
     precision: str = ""  #: of operations on an accelerator
 
     @property
+    def file(self) -> str:
+        """The file's name without its folder."""
+        return Path(self.path).name
+
+    @property
     def where(self) -> str:
         """File and first line, as a source states them."""
-        return f"{Path(self.path).name}:{self.values[0].line}"
+        return f"{self.file}:{self.values[0].line}"
 
 
 @attrs.frozen

@@ -21,6 +21,7 @@ from parcast_machines_from.checking.programs import (
     without_empty_sums,
 )
 from parcast_machines_from.estimating.curves import spread_of
+from parcast_machines_from.naming import called
 from parcast_machines_from.records import BETWEEN_TWO, FIRST, Reading, Series, Value, shortened
 
 if TYPE_CHECKING:
@@ -66,14 +67,14 @@ def check_machine(
     """
     compared: list[Compared] = []
     notes: list[str] = list(reading.notes)
-    unfit: dict[str, list[str]] = {}
+    unfit: dict[str, list[Series]] = {}
     for index, series in enumerate(map(without_empty_sums, reading.series)):
         if not series.values:
             continue
         tell(f"{series.benchmark} of {series.where}", index, len(reading.series))
         reason = _unfit(series, machine, limit)
         if reason:
-            unfit.setdefault(reason, []).append(f"{series.benchmark} of {series.where}")
+            unfit.setdefault(reason, []).append(series)
             continue
         rows, note = _predict(registry, machine, series, samples)
         notes += [f"{series.benchmark} of {series.where}: {note}"] if note else []
@@ -82,7 +83,11 @@ def check_machine(
             for value, row in zip(series.values, rows, strict=False)
             if (item := _compared(series, value, row)) is not None
         ]
-    notes += [f"not predicted, {shortened(names)}: {reason}" for reason, names in unfit.items()]
+    files = {item.file for item in reading.series}
+    for reason, left_out in unfit.items():
+        benchmarks = shortened(list(dict.fromkeys(item.benchmark for item in left_out)))
+        where = called([item.file for item in left_out], files)
+        notes.append(f"not predicted, {benchmarks} of {where}: {reason}")
     return Checked(machine.name, at_once(with_record(compared)), tuple(dict.fromkeys(notes)))
 
 
@@ -101,11 +106,14 @@ def _unfit(series: Series, machine: Machine, limit: int) -> str:
     if series.within and series.benchmark in _WINDOWS and not states_near:
         return f"the machine states nothing of messages within a {series.within}"
     rate = machine.sources.get("processor.rate", "")
-    if series.benchmark == "gemm" and rate.startswith("measured: POLY1"):
+    if series.benchmark.startswith("gemm") and rate.startswith("measured: POLY1"):
         return "the file's rate is that of a polynomial; measure it with --kernel dgemm"
     processes = processes_of(series, machine)
     if processes is None:
         return "the output does not say how many processes it had"
+    room = machine.nodes.number and machine.nodes.number * machine.nodes.cores
+    if room and processes > room and not machine.nodes.oversubscribe:
+        return f"it has more processes than {machine.name} has cores, {room}"
     if processes > limit:
         return f"it has {processes:,} processes; --limit {processes} takes it"
     nodes = series.nodes

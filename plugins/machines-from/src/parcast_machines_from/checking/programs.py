@@ -38,7 +38,9 @@ PROGRAMS: Mapping[str, Program] = {
     "exchange": Program("halo", 4),
     "triad": Program("triad", 1),
     "triad-core": Program("triad", 1),
+    "triad-all": Program("triad", 1),
     "gemm": Program("product", 1),
+    "gemm-core": Program("product", 1),
     "write": Program("write", 1),
     "write-shared": Program("write_shared", 1),
     **{name: Program(name, 2) for name in _COLLECTIVES},
@@ -72,7 +74,7 @@ def amount_of(series: Series, value: Value, processes: int) -> float:
         return _TRIAD
     if series.benchmark.startswith("write"):
         return _WRITE
-    if series.benchmark == "gemm":
+    if series.benchmark.startswith("gemm"):
         return _ROWS
     if series.benchmark == "reduce_scatter":  # outputs state the bytes of all parts
         return value.size / processes
@@ -121,7 +123,7 @@ def measured_as(series: Series, value: Value, row: Row, program: Program) -> Any
         return lambda time: row.p * _TRIAD / time
     if series.benchmark.startswith("write"):
         return lambda time: row.p * _WRITE / time
-    if series.benchmark == "gemm":
+    if series.benchmark.startswith("gemm"):
         return lambda time: row.p * 2 * _ROWS**3 / time
     count = (series.window or 64) * (row.p // 2 if program.pairs else 1)
     return lambda time: program.bytes * count * value.size * program.divisor / time

@@ -67,14 +67,21 @@ def summaries(checked: Checked) -> Iterator[str]:
     for (benchmark, processes, within), items in groups.items():
         errors = [abs(item.error) for item in items]
         worst = max(items, key=lambda item: abs(math.log(item.predicted / item.measured)))
-        text = (
-            f"{f'{benchmark} {within}'.strip()}, {processes} processes: {len(items)} values, "
-            f"median error {100 * float(np.median(errors)):.1f} %, "
-            f"worst {100 * worst.error:+.0f} % at {worst.size:.0f} bytes"
-        )
+        text = f"{f'{benchmark} {within}'.strip()}, {_counted(processes)}: "
+        if len(items) == 1:
+            text += f"1 value, error {100 * worst.error:+z.1f} %"
+        else:
+            text += (
+                f"{len(items)} values, median error {100 * float(np.median(errors)):.1f} %, "
+                f"worst {100 * worst.error:+.0f} % at {worst.size:.0f} bytes"
+            )
         inside = [item.inside for item in items if item.inside is not None]
         yield f"{text}; {sum(inside)} of {len(inside)} inside their interval" if inside else text
     yield from _verdict(checked)
+
+
+def _counted(processes: int) -> str:
+    return "1 process" if processes == 1 else f"{processes} processes"
 
 
 def _verdict(checked: Checked) -> Iterator[str]:

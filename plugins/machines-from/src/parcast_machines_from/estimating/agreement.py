@@ -22,7 +22,7 @@ _PAIRS = frozenset({"latency", "bandwidth", "bidirectional"})
 _UNLIKE = frozenset({"hpl", "hpcg", "write", "read", "write-shared", "read-shared"})
 
 #: Benchmarks of a node, or of an accelerator.
-_NODES = frozenset({"triad", "triad-core", "memory", "gemm", "peak"})
+_NODES = frozenset({"triad", "triad-core", "memory", "gemm", "gemm-core", "peak"})
 
 #: A number that states no spread is taken to be known so well.
 _UNSTATED_SPREAD = 0.05

@@ -9,10 +9,14 @@ import attrs
 import numpy as np
 
 from parcast.quantities import Line, fit_line
+from parcast_machines_from.naming import pattern_of
 from parcast_machines_from.records import Series, Value
 
 #: The mean range of samples of a normal law in standard deviations, by their number.
 _RANGES = {2: 1.128, 3: 1.693, 5: 2.326, 10: 3.078, 20: 3.735, 30: 4.086, 50: 4.498, 100: 5.015}
+
+#: So many files are named one by one.
+_NAMED = 2
 
 #: A benchmark's value is not better known than this.
 LEAST_SPREAD = 0.01
@@ -38,16 +42,21 @@ class Curve:
 
     @property
     def source(self) -> str:
-        """Where its values are from: each file with its first and last line."""
+        """Where its values are from: each file with its first and last line.
+
+        Many files with the same lines are a pattern and their number.
+        """
         lines: dict[str, list[int]] = {}
         for point in self.points:
             for place in point.where:
                 name, _, line = place.rpartition(":")
                 lines.setdefault(name, []).append(int(line))
-        return f"{self.tool}, " + ", ".join(
-            f"{name}:{min(numbers)}" + (f"-{max(numbers)}" if len(set(numbers)) > 1 else "")
-            for name, numbers in lines.items()
-        )
+        by_lines: dict[str, list[str]] = {}
+        for name, numbers in lines.items():
+            last = f"-{max(numbers)}" if len(set(numbers)) > 1 else ""
+            by_lines.setdefault(f"{min(numbers)}{last}", []).append(name)
+        places = (place for where, names in by_lines.items() for place in _places(names, where))
+        return f"{self.tool}, " + ", ".join(places)
 
     def part(self, first: int, last: int) -> Curve:
         """Return the points from the one number to the other, the last excluded."""
@@ -58,6 +67,13 @@ class Curve:
         sizes = [math.log(point.size + 1) for point in self.points]
         values = [math.log(point.value) for point in self.points]
         return math.exp(float(np.interp(math.log(size + 1), sizes, values)))
+
+
+def _places(names: Sequence[str], lines: str) -> Iterator[str]:
+    if len(names) > _NAMED:
+        yield f"{pattern_of(names)}:{lines} ({len(names)} files)"
+    else:
+        yield from (f"{name}:{lines}" for name in names)
 
 
 def line_through(points: Sequence[Point], least: float) -> Line:
@@ -121,9 +137,8 @@ def contradictions(series: Sequence[Series]) -> Iterator[str]:
 
 #: Why outputs of one benchmark may contradict each other, and what to do.
 _OTHERWISE = (
-    "outputs of two machines belong into two calls, nodes may be near and far (two switches), and "
-    "what ran within one node, where an output "
-    "does not say so, is named by --within node=FILE"
+    "they may be of two machines (each needs its own call), of near and far nodes, or of one node "
+    "(--within node=FILES)"
 )
 
 

@@ -45,6 +45,7 @@ class Estimate:
         if self.others is not None:
             keys = [*(number.key for number in self.numbers), *self.unlike]
             data, sources = _without(self.others, keys)
+            sources = _borrowed(data, sources, self.others.name)
             data |= {"name": self.name, "source": f"outputs, else as {self.others.name}"}
         for number in self.numbers:
             part, _, key = number.key.partition(".")
@@ -81,6 +82,20 @@ def _without(machine: Machine, keys: Sequence[str]) -> tuple[dict[str, Any], dic
             if number == key or number.startswith((f"{key}.", f"{key}[")):
                 del sources[number]
     return data, sources
+
+
+def _borrowed(data: Mapping[str, Any], sources: Mapping[str, str], name: str) -> dict[str, str]:
+    """Return sources that say of each number that it is another machine's."""
+    keys = [
+        f"{part}.{key}"
+        for part, table in data.items()
+        if isinstance(table, Mapping)
+        for key in table
+    ]
+    stated = {key: sources.get(key) or sources.get(key.partition(".")[0]) for key in keys}
+    stated |= {key: text for key, text in sources.items() if "." in key}
+    whose = f"assumed: {name}'s, not measured"
+    return {key: f"{whose}; {text}" if text else whose for key, text in stated.items()}
 
 
 def estimate(

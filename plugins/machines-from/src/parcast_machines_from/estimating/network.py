@@ -11,13 +11,17 @@ import attrs
 from parcast_machines_from.estimating.curves import Curve, curve_of, line_through
 from parcast_machines_from.estimating.numbers import Stated, quantity, size_text
 from parcast_machines_from.estimating.pairs import PairEstimate, Piece, estimate_pair
-from parcast_machines_from.records import BETWEEN_TWO, FIRST, Series, only_of, shortened
+from parcast_machines_from.naming import called
+from parcast_machines_from.records import BETWEEN_TWO, FIRST, Series, only_of
 
 #: A rise of a message's time by so much of it, and so many seconds, is where the protocol changes.
 _JUMP, _LEAST_JUMP = 0.15, 0.5e-6
 
 #: Several pairs have more than one where it is by this factor.
 _MORE = 1.05
+
+#: Messages of so many bytes tell what a ring of processes shares.
+_LONG = 65536.0
 
 #: The level of processes that share a node.
 _NODE = "node"
@@ -66,7 +70,10 @@ def network_part(
     if pingpong is None and near is not None and alone and _NODE in sizes:
         rates = curve_of([item for item in only_of(series, "bandwidth") if item.within == _NODE])
         numbers += _within_one_node(near, rates, series)
-        missing.append("network between nodes: a ping-pong between two nodes (osu_latency)")
+        nodes, where = _most_nodes(series, sizes[_NODE])
+        until = f"; {where} ran on {nodes}, and this machine is one until then" if nodes > 1 else ""
+        between = "network between nodes: a ping-pong between two nodes (osu_latency)"
+        missing.append(f"{between}{until}")
         return NetworkPart(tuple(numbers), tuple(missing), tuple(notes))
     if pingpong is None:
         missing.append("network.startup and bandwidth: a ping-pong between two nodes (osu_latency)")
@@ -76,11 +83,22 @@ def network_part(
         notes += pair.notes
         numbers += _pair_numbers(pair, rates)
     if pingpong is not None and rates is None:
-        missing.append("network.overhead and port_bandwidth: a window of messages (osu_bw)")
+        missing.append(
+            "network.overhead and port_bandwidth: a window of messages (osu_bw); until then "
+            "messages at once share nothing"
+        )
     numbers += _saturation(series)
     notes += _more_of_many(series, pair)
     numbers += _levels(series, sizes, pair, missing)
     return NetworkPart(tuple(numbers), tuple(missing), tuple(notes))
+
+
+def _most_nodes(series: Sequence[Series], cores: int) -> tuple[int, str]:
+    """Return on how many nodes of so many cores an output ran at least, and which."""
+    counts = [
+        (item.nodes or -(-item.processes // cores), item.where) for item in series if item.processes
+    ]
+    return max(counts, default=(1, ""))
 
 
 def _within_one_node(
@@ -120,15 +138,15 @@ def _unplaced(series: Sequence[Series]) -> Iterator[str]:
     open_pairs = [item for item in pairs if item.within == FIRST]
     if open_pairs:
         yield (
-            f"{_files(open_pairs)}: pairs of processes that may be on one node, as the first of "
-            "many mostly are, or on two; left out: --within node=FILE or --within network=FILE "
-            "says which"
+            f"{_files(open_pairs, series, whole=True)}: pairs that may be on one node, as the "
+            "first of many mostly are, or on two; left out: --within node=FILES or --within "
+            "network=FILES says which"
         )
     apart = [item for item in pairs if not item.within and item.nodes is None]
     if apart:
         yield (
-            f"{_files(apart)}: taken as between two nodes, which the output does not say; "
-            "--within node=FILE says that its processes were on one"
+            f"{_files(apart, series, whole=True)}: taken as between two nodes, which the output "
+            "does not say; --within node=FILES says that its processes were on one"
         )
 
 
@@ -143,7 +161,7 @@ def _alone(series: Sequence[Series]) -> Iterator[str]:
     ]
     if windows:
         yield (
-            f"{_files(windows)}: windows of messages alone tell no startup within a "
+            f"{_files(windows, series)}: windows of messages alone tell no startup within a "
             f"{windows[0].within}; left out: add its ping-pong"
         )
 
@@ -159,8 +177,9 @@ def _too_many(series: Sequence[Series], sizes: Mapping[str, int]) -> Iterator[st
             )
 
 
-def _files(series: Sequence[Series]) -> str:
-    return shortened(list(dict.fromkeys(item.where.rpartition(":")[0] for item in series)))
+def _files(series: Sequence[Series], among: Sequence[Series], *, whole: bool = False) -> str:
+    names = [item.file for item in series]
+    return called(names, {item.file for item in among}, whole=whole)
 
 
 def _saturation(series: Sequence[Series]) -> Iterator[Stated]:
@@ -330,11 +349,22 @@ def _levels(
 
 
 def _shared(series: Sequence[Series], name: str, size: int) -> tuple[float, str] | None:
-    """Return the most that several pairs of a level had together, on its own cores."""
+    """Return the most that several pairs of a level had together, on its own cores.
+
+    Without such, it is what the longest messages of a ring of all its processes had.
+    """
     totals = [
         (value.value, f"{item.tool}, {item.where}")
         for item in only_of(series, "pairs")
         if item.within == name and 1 < (item.pairs or 0) <= size // 2
         for value in item.values
     ]
-    return max(totals) if totals else None
+    if totals:
+        return max(totals)
+    rings = [
+        (size * longest.size / longest.value, f"{item.tool} sendrecv, {_at(item, longest.line)}")
+        for item in only_of(series, "sendrecv")
+        if item.processes == size and item.nodes in {None, 1} and item.within in {"", name}
+        if (longest := max(item.values, key=lambda value: value.size)).size >= _LONG
+    ]
+    return sorted(rings)[len(rings) // 2] if rings else None

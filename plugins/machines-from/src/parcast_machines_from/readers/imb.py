@@ -79,6 +79,9 @@ def _section(lines: Lines, start: int, stop: int, name: str, tool: str) -> Readi
             if values and (not cells or text.lstrip().startswith("#")):
                 break
             continue
+        if len(cells) != len(columns) and "out-of-mem" in text:
+            notes.append(f"{lines.path}:{line}: IMB ran out of memory for a row")
+            continue
         if len(cells) != len(columns):
             notes.append(
                 f"{lines.path}:{line}: a row of {len(cells)} cells below {len(columns)} heads; "

@@ -12,6 +12,9 @@ _HPCG = re.compile(r"HPCG result is VALID with a GFLOP/s rating of[=:]\s*([\d.eE
 _INVALID = re.compile(r"HPCG result is INVALID")
 _PROCESSES = re.compile(r"Distributed Processes=(\d+)")
 
+#: A run of HPL that is shorter tells no rate.
+LEAST_SECONDS = 1.0
+
 
 def read(lines: Lines) -> Reading:
     """Return each run of HPL and HPCG; nothing where there is none.
@@ -26,14 +29,19 @@ def read(lines: Lines) -> Reading:
     headed = False
     processes = None
     for line, text in enumerate(lines.lines, 1):
-        if "HPC Challenge" in text:
-            return Reading(notes=(f"{lines.path}:{line}: outputs of HPC Challenge are not read",))
+        if "HPC Challenge" in text:  # its summary has what HPL says
+            return Reading()
         headed = headed or bool(_HEAD.match(text))
         if match := _PROCESSES.search(text):
             processes = int(match[1])
         if headed and (match := _ROW.match(text)) and not lines.is_cut(line):
             rate = number(lines, line, match[7], "Gflops", least=1e-9) * 1e9
             ranks = int(match[4]) * int(match[5])
+            seconds = number(lines, line, match[6], "Time")
+            if seconds < LEAST_SECONDS:
+                short = f"HPL of {seconds:.2g} s is too short for a rate"
+                notes.append(f"{lines.path}:{line}: {short}; left out")
+                continue
             values = (Value(0.0, rate, line),)
             series.append(Series("hpl", "FLOP/s", values, lines.path, "HPL", processes=ranks))
         if series and headed and re.search(r"\.\.\.\.* FAILED\s*$", text):
