@@ -72,7 +72,10 @@ def network_part(
         numbers += _within_one_node(near, rates, series)
         nodes, where = _most_nodes(series, sizes[_NODE])
         until = f"; {where} ran on {nodes}, and this machine is one until then" if nodes > 1 else ""
-        between = "network between nodes: a ping-pong between two nodes (osu_latency)"
+        between = (
+            "network between nodes: a ping-pong between two nodes (osu_latency), or --on MACHINE "
+            "for another's"
+        )
         missing.append(f"{between}{until}")
         return NetworkPart(tuple(numbers), tuple(missing), tuple(notes))
     if pingpong is None:
