@@ -52,7 +52,15 @@ class Archive:
         return {rank: threads[rank] for rank in range(len(ranks))}
 
     def trace(self) -> Trace:
-        """Return what all ranks did."""
+        """Return what all ranks did.
+
+        Raises
+        ------
+        TraceError
+            If the archive says that its clock does not tick.
+        """
+        if not (ticks := int(self.archive.timer_resolution)):
+            raise TraceError(f"{self.where}: its clock has 0 ticks a second; record it again")
         recording = Recording(len(self.threads), self.where)
         naming = Naming(self.archive.definitions, recording.names, self.threads)
         self._open()
@@ -66,7 +74,7 @@ class Archive:
                 after += max(0, last - int(table[-1, c.END]))
             else:
                 recorder.compute(float(first - origin), float(last - origin))
-        tick = 1.0 / int(self.archive.timer_resolution)
+        tick = 1.0 / ticks
         return recording.trace(tick=tick, notes=(*self._notes(), *unread(after * tick)))
 
     def _open(self) -> None:
