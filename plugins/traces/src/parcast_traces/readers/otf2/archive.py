@@ -56,11 +56,11 @@ class Archive:
 
         Raises
         ------
-        TraceError
+        FileError
             If the archive says that its clock does not tick.
         """
         if not (ticks := int(self.archive.timer_resolution)):
-            raise TraceError(f"{self.where}: its clock has 0 ticks a second; record it again")
+            raise FileError(f"{self.where}: its clock has 0 ticks a second; record it again")
         recording = Recording(len(self.threads), self.where)
         naming = Naming(self.archive.definitions, recording.names, self.threads)
         self._open()
