@@ -119,7 +119,7 @@ def _summed(lines: Iterable[str], file: Path) -> tuple[dict[int, float], float]:
                 seconds[method] += (at - since) * _MICRO
                 if stack:  # of the one around it that time is not
                     seconds[stack[-1][0]] -= (at - since) * _MICRO
-        except (ValueError, IndexError):
+        except (ValueError, IndexError, OverflowError):
             text = shorten(line.strip())
             raise FileError(f"{file}:{number}: {text!r} is no record of Projections") from None
     if any(total < 0 for total in seconds.values()):
