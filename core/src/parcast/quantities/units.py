@@ -41,6 +41,9 @@ def _table() -> dict[str, tuple[str, float]]:
 
 UNITS: Mapping[str, tuple[str, float]] = _table()
 
+#: Named where nothing says which unit is wanted.
+_COMMON = ("B", "bit", "FLOP", "s", "min", "h", "d", "y", "W", "EUR", "%")
+
 #: What people write for another unit: too ambiguous to guess, so it is named instead.
 _HINTS = {
     "Kb": "kbit or kB",
@@ -137,19 +140,7 @@ def _simple(name: str, whole: str, wanted: str) -> tuple[str, float]:
     hint = _unit_hint(name, whole)
     if not hint:
         place = "" if name in {whole, ""} else f" in place of {name!r}"
-        names = known_units(wanted) or (
-            "B",
-            "bit",
-            "FLOP",
-            "s",
-            "min",
-            "h",
-            "d",
-            "y",
-            "W",
-            "EUR",
-            "%",
-        )
+        names = known_units(wanted) or _COMMON
         hint = f" Known{place}: {', '.join(names)}."
     raise UnitError(f"{whole!r} is not a known unit.{hint}")
 
