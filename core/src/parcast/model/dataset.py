@@ -22,6 +22,11 @@ class Point:
     facts: Mapping[str, Any] = attrs.field(factory=dict, hash=False)  #: numbers in base units
     place: str = attrs.field(default="", eq=False)  #: the line that states it
 
+    @property
+    def group(self) -> str:
+        """The code on a system that it is of: the fact ``group``, or else its series."""
+        return str(self.facts.get("group") or self.series)
+
 
 @attrs.frozen
 class Measured:

@@ -25,19 +25,11 @@ def answer(question: Question) -> list[Prediction]:
     answers: dict[int, Prediction] = {}
     groups: dict[str, list[int]] = {}
     for index, point in enumerate(question.points):
-        groups.setdefault(_group(point.facts.get("group"), point.series), []).append(index)
+        groups.setdefault(point.group, []).append(index)
     for name, indices in groups.items():
-        measured = [
-            item
-            for item in question.calibrating
-            if _group(item.point.facts.get("group"), item.point.series) == name
-        ]
+        measured = [item for item in question.calibrating if item.point.group == name]
         answers |= zip(indices, _of_group(question, measured, indices), strict=True)
     return [answers[index] for index in range(len(question.points))]
-
-
-def _group(name: object, series: str) -> str:
-    return str(name or series)
 
 
 def _of_group(

@@ -146,15 +146,11 @@ def given_others(registry: Registry, score: Score) -> list[str]:
 def _of_hidden(registry: Registry, name: str, dataset: Dataset) -> dict[Point, Answer]:
     """Return a rule's answers to blind points; it is not asked about groups that have none."""
     question = dataset.question()
-    groups = {_group(item.point) for item in dataset.blind}
-    points = tuple(point for point in question.points if _group(point) in groups)
+    groups = {item.point.group for item in dataset.blind}
+    points = tuple(point for point in question.points if point.group in groups)
     answered = predictions(registry, name, attrs.evolve(question, points=points))
     by_point = dict(zip(points, answered, strict=True))
     return {item.point: Answer(item, by_point[item.point], blind=True) for item in dataset.blind}
-
-
-def _group(point: Point) -> object:
-    return point.facts.get("group") or point.series
 
 
 def without(registry: Registry) -> Callable[[Score], list[str]]:
