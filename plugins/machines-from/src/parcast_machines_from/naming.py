@@ -22,6 +22,12 @@ def pattern_of(names: Sequence[str]) -> str:
     return f"{escape(prefix)}*{escape(suffix)}"
 
 
+def pattern_of_alone(names: Sequence[str], others: Collection[str]) -> str:
+    """Return a pattern of all names that none of the others match; empty where there is none."""
+    pattern = pattern_of(names)
+    return "" if any(fnmatchcase(name, pattern) for name in set(others) - set(names)) else pattern
+
+
 def _beginning(names: Sequence[str]) -> str:
     """Return what all names begin with."""
     first, last = min(names), max(names)
@@ -44,8 +50,7 @@ def called(names: Sequence[str], others: Collection[str] = (), *, whole: bool = 
     names = list(dict.fromkeys(names))
     if len(names) <= _NAMED:
         return ", ".join(names)
-    pattern = pattern_of(names)
-    if not any(fnmatchcase(name, pattern) for name in set(others) - set(names)):
+    if pattern := pattern_of_alone(names, others):
         return pattern
     return ", ".join(names) if whole else shortened(names, _NAMED - 1)
 

@@ -8,7 +8,7 @@ from glob import escape, glob
 from pathlib import Path
 
 from parcast.errors import ParcastError
-from parcast_machines_from.naming import called, pattern_of
+from parcast_machines_from.naming import called, pattern_of_alone
 from parcast_machines_from.reading import at_level, files_of, read_all
 from parcast_machines_from.records import FIRST, Reading
 
@@ -100,11 +100,8 @@ def marks(reading: Reading, within: Sequence[str]) -> str:
 
 def _few(names: Sequence[str], inside: Sequence[Path]) -> list[str]:
     """Return a pattern that matches these names alone, or else each of them."""
-    pattern = pattern_of(names) if names else ""
-    others = {path.name for path in inside} - set(names)
-    if len(names) > 1 and not any(fnmatchcase(name, pattern) for name in others):
-        return [pattern]
-    return [escape(name) for name in names]
+    pattern = pattern_of_alone(names, {path.name for path in inside}) if len(names) > 1 else ""
+    return [pattern] if pattern else [escape(name) for name in names]
 
 
 def kept_marks(machine: str, paths: Sequence[Path]) -> list[str]:
