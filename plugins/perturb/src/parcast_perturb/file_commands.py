@@ -85,12 +85,12 @@ def _picture(
     from parcast_perturb.options import perturbation_of
     from parcast_perturb.perturbation import Semantics
     from parcast_perturb.propagation.running import propagate
+    from parcast_perturb.traced_run import NO_TIMES
     from parcast_traces.writers.perfetto import write
 
     trace = traced.trace
     if not trace.timed:
-        raise UnsupportedError(f"{trace.where} has no times to show; time it on a machine first "
-                               "(--machine)")  # fmt: skip
+        raise UnsupportedError(NO_TIMES.format(where=trace.where))
     change, notes = perturbation_of(trace, options)
     policy = policies(trace, traced.recorded, "auto", Semantics())[0]
     delays = propagate(
