@@ -24,6 +24,16 @@ def step(function: Callable[..., Any]) -> Any:
     return function
 
 
+def merged(function: Callable[..., Any]) -> Any:
+    """Mark a `step` of one caller, whose code it becomes before it is compiled.
+
+    Put in as others are, it would be compiled and optimized by itself first, with all that it
+    calls, and once more in every caller of its caller.
+    """
+    function.__dict__["merged"] = True
+    return step(function)
+
+
 def kernel(function: Callable[..., Any]) -> Any:
     """Return what compiles a function at its first call, and calls it."""
 
@@ -73,7 +83,9 @@ def compiled(
     announce(f"{modules[-1].__name__.rpartition('.')[2]}.{entry}", distribution, files)
     outermost = modules[-1].__dict__[entry]
     with cached_kernels(outermost, distribution, files) as (placed, cached):
-        outer = njit(nogil=True, no_cfunc_wrapper=True, cache=cached)
+        outer = njit(
+            nogil=True, _nrt=False, error_model="numpy", no_cfunc_wrapper=True, cache=cached
+        )
         return _copied(modules, {outermost: placed}, outer)[-1].__dict__[entry]
 
 
@@ -91,12 +103,14 @@ def _copied(
         nogil=True, _nrt=False, error_model="numpy",
         no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True,
     )  # fmt: skip
+    merging = njit(inline="always")
     copies = [ModuleType(module.__name__) for module in modules]
     instead: dict[Any, Any] = dict(zip(modules, copies, strict=True))
     for module, copy in zip(modules, copies, strict=True):
         for name, value in vars(module).items():
             if isinstance(value, FunctionType) and value.__module__ == module.__name__:
                 form = outer if value in placed else inlined
+                form = merging if "merged" in value.__dict__ else form
                 code = placed.get(value, value).__code__
                 rebound = FunctionType(code, copy.__dict__, name, value.__defaults__)
                 instead[value] = form(rebound) if "step" in value.__dict__ else value

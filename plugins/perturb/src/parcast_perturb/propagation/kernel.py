@@ -42,7 +42,7 @@ from parcast_perturb.propagation.state import (
     TARGET,
 )
 from parcast_perturb.propagation.waiting import end_alone, end_call, end_wait
-from parcast_traces.compilation import step
+from parcast_traces.compilation import merged, step
 from parcast_traces.trace.calls import (
     ACCESS,
     ALL,
@@ -140,7 +140,7 @@ def _enter(table: Any, deltas: Any, state: Any, rules: Any, rank: int, row: int)
         _free(table, state, rank, row)
 
 
-@step
+@merged
 def _end(table: Any, deltas: Any, state: Any, rules: Any, outcome: Any, rank: int, row: int) -> Any:
     """End an event if that can be; return whether it ended."""
     kind = table.whole[row, KIND]
@@ -152,7 +152,7 @@ def _end(table: Any, deltas: Any, state: Any, rules: Any, outcome: Any, rank: in
     return end_wait(table, deltas, state, rules, outcome, rank, row)
 
 
-@step
+@merged
 def _run(
     table: Any, deltas: Any, state: Any, rules: Any, outcome: Any, rank: int, target: int
 ) -> Any:  # fmt: skip
