@@ -172,12 +172,12 @@ _RANKS = Kernel(
     uncached_steps=1_500_000,
     is_cached=ranks_are_cached,
 )
-# An operation takes 14 us where neighbors exchange, 75 us where all send to all, and the kernel
-# half a minute to compile: this is between what takes as long of either.
+# An operation takes 14 us where neighbors exchange, 75 us where all send to all, and the kernel a
+# second to load, half a minute to compile: these are between what takes as long of either.
 _FLOWS = Kernel(
     process_run,
     lambda: compiled_run,
-    plain_steps=80_000,
+    plain_steps=25_000,
     loaded_steps=500,
     uncached_steps=700_000,
     is_cached=flows_are_cached,
