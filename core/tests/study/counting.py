@@ -26,15 +26,14 @@ class Counts:
         return "no p of 13" if query.p == 13 else None
 
     def solve(self, query):
-        end = time.perf_counter() + float(os.environ.get("PARCAST_SECONDS", "0"))
+        begun, seconds = time.perf_counter(), float(os.environ.get("PARCAST_SECONDS", "0"))
         if str(query.p) == os.environ.get("PARCAST_DEADLY"):
             once = os.environ.get("PARCAST_ONCE")
             if once is None or not Path(once).exists():
                 if once is not None:
                     Path(once).touch()
                 os.kill(os.getpid(), signal.SIGKILL)
-        while time.perf_counter() < end:
-            pass
+        time.sleep(max(0, begun + seconds - time.perf_counter()))
         while lines() >= int(os.environ.get("PARCAST_MOST", "1000000")):
             time.sleep(0.01)
         if "PARCAST_COUNT" in os.environ:

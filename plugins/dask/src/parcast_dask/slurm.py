@@ -107,6 +107,6 @@ def cluster(request: Request) -> SLURMCluster:
         interface=request.interface,
         job_name="parcast",
         job_script_prologue=[f"export {name}_NUM_THREADS=1" for name in _THREADS],
-        scheduler_options={"dashboard": False, "dashboard_address": None},
+        scheduler_options={"dashboard": False, "dashboard_address": ":0"},
         **python,
     )
