@@ -218,17 +218,19 @@ def _elasticities(
         (solved, list(groups.values())) for solved, groups in zip(answers, by_part, strict=True)
     ]
     parts = _shares(registry, groups_of, resolve_task, step, tell)
-    split = [
-        [[path] for group in _deciding(groups.values(), shares) for path in group]
-        for groups, shares in zip(by_part, parts, strict=True)
+    # where the time jumps with a part's numbers together, it does with each: none is asked
+    jumping = [step == STEP and not _is_smooth(shares, step) for shares in parts]
+    split: list[list[list[str]]] = [
+        [] if jumps else [[path] for group in _deciding(groups.values(), shares) for path in group]
+        for groups, shares, jumps in zip(by_part, parts, jumping, strict=True)
     ]
     single = _shares(registry, list(zip(answers, split, strict=True)), resolve_task, step, tell)
     if step == COARSE_STEP:
         last = _shares_of_last(registry, answers, split, resolve_task, tell)
         single = [_means(*both) for both in zip(single, last, strict=True)]
     return [
-        _sorted([path for (path,) in groups], shares, step)
-        for groups, shares in zip(split, single, strict=True)
+        None if jumps else _sorted([path for (path,) in groups], shares, step)
+        for groups, shares, jumps in zip(split, single, jumping, strict=True)
     ]
 
 
@@ -312,19 +314,27 @@ def _share(before: Prediction, after: Prediction, step: float) -> float | None:
     return float((before.time - after.time) / (step * before.time))
 
 
+def _is_smooth(shares: Sequence[float | None], step: float) -> bool:
+    """Return whether parts of a time can be derivatives, by what they are and sum to."""
+    answered = [share for share in shares if share is not None]
+    if len(answered) < len(shares):
+        return False
+    if not all(-MOST_BEYOND <= share <= 1 + MOST_BEYOND for share in answered):
+        return False
+    together = sum(share for share in answered if abs(share) > LEAST)
+    return step != STEP or together <= 1 + MOST_TOGETHER
+
+
 def _sorted(
     paths: Sequence[str], shares: Sequence[float | None], step: float
 ) -> Elasticities | None:
-    answered = [share for share in shares if share is not None]
-    if len(answered) < len(shares):
-        return None
-    if not all(-MOST_BEYOND <= share <= 1 + MOST_BEYOND for share in answered):
+    if not _is_smooth(shares, step):
         return None
     deciding = {
-        path: share for path, share in zip(paths, answered, strict=True) if abs(share) > LEAST
+        path: share
+        for path, share in zip(paths, shares, strict=True)
+        if share is not None and abs(share) > LEAST
     }
     ordered = dict(sorted(deciding.items(), key=lambda item: -item[1]))
     remainder = 1 - sum(ordered.values())
-    if step == STEP and remainder < -MOST_TOGETHER:
-        return None
     return Elasticities(ordered | ({REST: remainder} if abs(remainder) > LEAST else {}), step)

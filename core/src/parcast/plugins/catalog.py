@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import entry_points
 from inspect import getattr_static
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -45,6 +46,9 @@ E = TypeVar("E")
 #: What every hook's name begins with.
 _HOOK = "parcast_"
 
+#: What ``@hookimpl`` marks a function with.
+_MARK = f"{PROJECT}_impl"
+
 #: What each collecting hook, ``parcast_<name>``, may yield, or a tuple of that name hold.
 COLLECTING: Mapping[str, tuple[type, ...]] = {
     "solvers": (SolverEntry, FamilyEntry),
@@ -76,6 +80,16 @@ class PluginInfo:
         return f"{self.distribution} {self.version}".strip()
 
 
+class _Manager(pluggy.PluginManager):
+    """One that looks at a module's own names as they are, which is sooner done."""
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
+        """Return how a name is marked as a hook; None where it is not."""
+        if isinstance(plugin, ModuleType) and not hasattr(vars(plugin).get(name), _MARK):
+            return None
+        return super().parse_hookimpl_opts(plugin, name)
+
+
 class Catalog:
     """What plugins register, by name; `parcast.Registry` is one that also answers questions.
 
@@ -88,7 +102,7 @@ class Catalog:
     def __init__(self, plugins: Iterable[Any] | None = None) -> None:
         plugins = None if plugins is None else tuple(plugins)
         self.sources: tuple[Any, ...] | None = plugins  #: what another like this is made of
-        self._manager = pluggy.PluginManager(PROJECT)
+        self._manager = _Manager(PROJECT)
         self._manager.add_hookspecs(Specs)
         self._infos: dict[str, PluginInfo] = {}
         self._conflicts: dict[tuple[str, str], str] = {}
@@ -315,7 +329,10 @@ def _passed(plugins: Iterable[Any]) -> Iterator[tuple[PluginInfo, Any]]:
 
 def _listed(plugin: Any, hook: str) -> tuple[Any, ...]:
     """Return the records that a plugin lists in place of a hook that returns them."""
-    entries = getattr_static(plugin, hook, ()) if hook.startswith(_HOOK) else ()
+    if isinstance(plugin, ModuleType):
+        entries = vars(plugin).get(hook, ())
+    else:
+        entries = getattr_static(plugin, hook, ())
     return entries if isinstance(entries, tuple) else ()
 
 
