@@ -34,7 +34,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, parcast.results.
     except parcast.UnsupportedError as error:
         pytest.skip(str(error))
     folder: Path = tmp_path_factory.mktemp("host")
-    effort = Effort(rounds=3, calls=10, quanta=200, seconds=0.002, passes_between=10)
+    effort = Effort(rounds=2, repeats=2, calls=10, quanta=50, seconds=0.002, passes_between=10)
     registry = parcast.Registry()
     asked = MeasurementPlan(anyway=True, by_size=False, effort=effort, parts=registry.parts)
     for _ in range(10):  # a loaded host is measured again
