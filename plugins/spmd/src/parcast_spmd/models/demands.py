@@ -159,7 +159,7 @@ def _demands(
         joining=joining,
         free=fixed + (1.0 - level) * transfer,
         shared=level * transfer * passages,
-        io=_io(phase, query, groups, stated),
+        io=_io(phase, query, model, groups, stated),
         distribution=phase.distribution,
         members=phase.group,
         level=level,
@@ -231,13 +231,12 @@ def _times(traffic: Traffic) -> tuple[float, float]:
     return traffic.fixed, traffic.transfer
 
 
-def _io(phase: PhaseValues, query: Query, groups: int, level: float | None) -> float:
+def _io(phase: PhaseValues, query: Query, model: Model, groups: int, level: float | None) -> float:
     """Return the service time of equation 14; with aggregators of as many accesses as these are."""
     if not phase.io_bytes:
         return 0.0
     startup = query.machine.storage.startup
     transfer = phase.io_bytes / query.machine.need("storage.bandwidth", "a workload with I/O")
-    model = model_of(phase, query)
     if model == "sio":
         if query.machine.storage.aggregators is None:
             return startup + transfer / query.d
