@@ -29,6 +29,7 @@ from parcast_traces.readers.schedules import (
 from parcast_traces.readers.text import lines
 from parcast_traces.readers.wildcards import Envelopes, messages_of
 from parcast_traces.trace.columns import Trace
+from parcast_traces.trace.limits import current_limit
 from parcast_traces.trace.packed_table import free_memory
 from parcast_traces.trace.roomy import GrowingColumns
 
@@ -149,9 +150,11 @@ class _Rank:
         self.labels = Labels()
         self.orders: list[tuple[str, str, bool, str]] = []  #: of labels that come later
         self.operations: dict[int, Operation] = {}
+        self.messages = 0
 
     def add(self, kind: int, size: int, peer: int, tag: int, cpu: int, nic: int) -> None:
         """Add a step."""
+        self.messages += kind != CALC
         self.steps.append((kind, size, peer, tag, cpu, nic))
 
     def require(self, later: str, earlier: str, where: str, *, ended: bool) -> None:
@@ -223,7 +226,7 @@ class _Text:
         assert rank is not None
         self.characters += len(text)
         if self.characters > self.look_at:
-            self._look(where, len(rank.steps))
+            self._look(where, rank)
         if match := _ORDER.fullmatch(text):
             later, word, earlier = match.groups()
             rank.require(later, earlier, where, ended=word == "requires")
@@ -235,10 +238,12 @@ class _Text:
             raise FileError(f"{where}: {shorten(text)!r} is no line of a schedule (send, recv, "
                             "calc, requires, irequires)")  # fmt: skip
 
-    def _look(self, where: str, steps: int) -> None:
-        """Refuse a rank that takes more memory than there is."""
+    def _look(self, where: str, rank: _Rank) -> None:
+        """Refuse a rank of more events than are wanted, or that takes more memory than there is."""
         self.look_at = self.characters + _LOOK
-        if steps > _MOST_STEPS:
+        if limit := current_limit():
+            limit.check(str(self.path), rank.messages)
+        if (steps := len(rank.steps)) > _MOST_STEPS:
             raise FileError(f"{where}: rank {self.rank} has over {steps:,} steps; give ranks of "
                             "fewer")  # fmt: skip
         if (free := free_memory()) < _LEAST_FREE:
