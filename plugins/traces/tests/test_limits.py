@@ -50,7 +50,7 @@ def test_a_limit_counts_events_that_went_to_a_file(long_trace, monkeypatch):
 def test_a_trace_that_no_solver_takes_is_refused_early_and_shown(long_trace, monkeypatch):
     monkeypatch.setattr(workload, "OF_WORK", attrs.evolve(workload.OF_WORK, events=5000))
     registry = Registry([parcast_traces])
-    with pytest.raises(UnsupportedError, match="over 5,000 events; .* 'parcast show' counts"):
+    with pytest.raises(UnsupportedError, match=r"over 5,000 events; .* 'parcast show' counts"):
         registry.workload(long_trace)
     long_trace.write_text(long_trace.read_text().replace("no line\n", ""))
     shown = registry.read(long_trace)

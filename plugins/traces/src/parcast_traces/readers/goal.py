@@ -20,8 +20,11 @@ from parcast_traces.readers.schedules import (
     ANY,
     CALC,
     KINDS,
+    MOST_STEPS,
     RECV,
+    REQUIREMENTS,
     SEND,
+    STEPS,
     Graph,
     Schedule,
     Step,
@@ -45,7 +48,6 @@ _MOST_BYTES = 512 << 20
 #: Of a rank's text so much is read between two looks at the memory that is free, which is to be
 #: this at least: its labels and what requires later ones are in memory, the rest is in files.
 _LOOK, _LEAST_FREE = 16 << 20, 512 << 20
-_MOST_STEPS = (1 << 31) - (1 << 27)  #: of a rank; their numbers have 32 bits
 
 _OPERATION = re.compile(
     r"(?:(?P<label>[a-zA-Z]\w*)\s*:\s*)?(?:"
@@ -145,8 +147,8 @@ class _Rank:
     """The steps of the rank that is being read."""
 
     def __init__(self) -> None:
-        self.steps = GrowingColumns("bqqqii")  #: columns of a `Graph`, to ``nic``
-        self.requirements = GrowingColumns("iib")
+        self.steps = GrowingColumns(STEPS)
+        self.requirements = GrowingColumns(REQUIREMENTS)
         self.labels = Labels()
         self.orders: list[tuple[str, str, bool, str]] = []  #: of labels that come later
         self.operations: dict[int, Operation] = {}
@@ -181,9 +183,7 @@ class _Rank:
                     raise FileError(f"{where}: this rank has no label {label}")
                 numbers.append(number)
             self._edge(*numbers, ended=ended)
-        kind, size, peer, tag, cpu, nic = self.steps.arrays()
-        edges = dict(zip(("later", "earlier", "ended"), self.requirements.arrays(), strict=True))
-        return Graph(kind=kind, size=size, peer=peer, tag=tag, cpu=cpu, nic=nic, **edges)
+        return Graph(**self.steps.arrays(), **self.requirements.arrays())
 
     def _edge(self, later: int, earlier: int, *, ended: bool) -> None:
         self.requirements.append((later, earlier, ended))
@@ -243,7 +243,7 @@ class _Text:
         self.look_at = self.characters + _LOOK
         if limit := current_limit():
             limit.check(str(self.path), rank.messages)
-        if (steps := len(rank.steps)) > _MOST_STEPS:
+        if (steps := len(rank.steps)) > MOST_STEPS:
             raise FileError(f"{where}: rank {self.rank} has over {steps:,} steps; give ranks of "
                             "fewer")  # fmt: skip
         if (free := free_memory()) < _LEAST_FREE:
