@@ -130,6 +130,20 @@ def test_a_rank_in_binary_that_is_too_long_is_refused_within_it(tmp_path, monkey
         read_trace(tmp_path / "a.bin")
 
 
+def test_kernels_of_schedules_are_compiled_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(ordering.ORDERING, "worth_compiling", lambda _: True)
+    ranks = random_steps(random.Random(2), 2)
+    (tmp_path / "a.goal").write_text(re.sub("cpu [0-9]+", "", text_of(ranks)))
+    plain = [[((*step[:4], 0, 0), *needs) for step, *needs in own] for own in ranks]
+    (tmp_path / "a.bin").write_bytes(packed(plain))
+    for held in (1 << 20, 24):  # in memory, or in files
+        monkeypatch.setattr(roomy, "MOST_HELD", held)
+        for name in ("a.goal", "a.bin"):
+            read_trace(tmp_path / name)
+    for kernel in (ordering.ORDERING.compiled, ordering.compiled_group()):
+        assert len(kernel.signatures) == 1
+
+
 def with_names(trace):
     """Return the events of a trace with the channels and sites that their numbers stand for."""
     whole, of = trace.events.whole, trace.channels
@@ -139,11 +153,10 @@ def with_names(trace):
     return np.concatenate([whole[:, :SITE], ends[whole[:, OUT]], ends[whole[:, INTO]]], 1), sites
 
 
-@pytest.mark.parametrize(("least", "held"), [(10**6, 1 << 20), (0, 1 << 20), (0, 24)])
-def test_ranks_read_as_columns_do_what_they_do_step_by_step(tmp_path, monkeypatch, least, held):
+@pytest.mark.parametrize(("compiled", "held"), [(False, 1 << 20), (True, 1 << 20), (True, 24)])
+def test_ranks_read_as_columns_do_what_they_do_step_by_step(tmp_path, monkeypatch, compiled, held):
     monkeypatch.setattr(roomy, "MOST_HELD", held)  # in memory, or in files
-    monkeypatch.setattr(ordering, "_PLAIN", least)  # compiled, or not
-    monkeypatch.setattr(ordering, "_PLAIN_WITHOUT_NUMBA", least)
+    monkeypatch.setattr(ordering.ORDERING, "worth_compiling", lambda _: compiled)
     monkeypatch.setattr(ordering, "_PART", 7)
     path, compared = tmp_path / "a.goal", 0
     for seed in range(60):
