@@ -386,6 +386,17 @@ def test_a_reader_of_a_common_suffix_takes_the_files_with_its_mark(monkeypatch, 
     assert registry.machine(tmp_path / "race").name == "race"
 
 
+def test_what_no_solver_takes_can_be_shown(monkeypatch, tmp_path):
+    readers = [Reader(".x", "parcast_reads:solved", "Mine.", shown="parcast_reads:shown")]
+    module = plugin("reads", parcast_readers=readers)
+    module.solved, module.shown = READ["refuses"], READ["good"]
+    monkeypatch.setitem(sys.modules, "parcast_reads", module)
+    registry = Registry(plugins=[module])
+    with pytest.raises(FileError, match="is odd"):
+        registry.machine(tmp_path / "mine.x")
+    assert registry.read(tmp_path / "mine.x").name == "mine"
+
+
 def test_two_threads_share_a_registry(shipped):
     registry, _ = shipped
     with ThreadPoolExecutor(2) as pool:

@@ -62,7 +62,10 @@ class Registry(Catalog):
         return inputs.workload(self, workload)
 
     def read(self, path: str | Path) -> Machine | Workload:
-        """Return the machine or workload that a file describes, whichever it is."""
+        """Return the machine or workload that a file describes, whichever it is, to be shown.
+
+        It may be a run that is too long for any solver, which `workload` refuses.
+        """
         return inputs.file(self, None, Path(path), Path(path).stem)
 
     def write(self, results: Results, path: str | Path) -> None:

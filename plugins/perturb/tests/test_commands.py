@@ -247,7 +247,8 @@ def test_a_trace_of_work_without_a_machine_is_refused_before_it_is_read(run, com
 def test_a_trace_of_work_that_is_too_long_for_a_machine_is_refused_early(
     run, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(traced_run, "MOST_EVENTS", 5000)
+    few = attrs.evolve(traced_run.OF_WORK, events=5000)
+    monkeypatch.setattr(traced_run, "OF_WORK", few)
     path = tmp_path / "work.tit"
     path.write_text("0 init\n" + "0 send 0 0 8\n0 recv 0 0 8\n" * 10_000 + "no line\n")
     message = run("run", path, "--machine", "loggp-cluster")

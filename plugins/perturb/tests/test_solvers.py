@@ -80,6 +80,17 @@ def test_every_format_is_a_workload_as_it_stands(name):
     assert registry.workload(Path(__file__).parent / "files" / name).kind == "trace"
 
 
+def test_a_trace_of_work_was_recorded_on_no_machine(tmp_path):
+    registry = Registry([parcast_traces, parcast_perturb])
+    path = Path(__file__).parent / "files" / "goal" / "reduce.goal"
+    machine = {"network": {"startup": "2 us", "bandwidth": "1 GB/s", "overhead": "0 us"}}
+    (tmp_path / "old.json").write_text(json.dumps(machine))
+    settings = {"perturb.recorded_on": str(tmp_path / "old.json")}
+    for solver in ("perturb", "perturb.upper"):
+        (row,) = registry.compare(path, machine, solvers=solver, settings=settings).rows
+        assert "it has work, and no times; leave out recorded_on" in row.message
+
+
 def test_the_neutral_form_is_known_from_tables_and_begins_with_its_first_call(tmp_path):
     registry = Registry([parcast_traces, parcast_perturb])
     _, machine, old = recorded(tmp_path, clocks="comparable")

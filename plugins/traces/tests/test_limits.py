@@ -1,9 +1,14 @@
 """Traces that are longer than is wanted: refused before they are read as a whole."""
 
+import attrs
 import pytest
 
+import parcast_traces
+from parcast import Registry
 from parcast.errors import UnsupportedError
-from parcast_traces.readers import Limit, read_trace
+from parcast_traces import to_program, workload
+from parcast_traces.readers import Limit, goal, read_trace
+from parcast_traces.trace.limits import OF_RECORDED
 
 
 @pytest.fixture
@@ -40,6 +45,49 @@ def test_a_limit_counts_events_that_went_to_a_file(long_trace, monkeypatch):
     monkeypatch.setattr(recording, "MOST_HELD", 700 * spilling.EVENT.itemsize)
     with pytest.raises(UnsupportedError, match="over 15,000 events"):
         read_trace(long_trace, wanted=lambda _: Limit(15_000, "cut it"))
+
+
+def test_a_trace_that_no_solver_takes_is_refused_early_and_shown(long_trace, monkeypatch):
+    monkeypatch.setattr(workload, "OF_WORK", attrs.evolve(workload.OF_WORK, events=5000))
+    registry = Registry([parcast_traces])
+    with pytest.raises(UnsupportedError, match=r"over 5,000 events; .* 'parcast show' counts"):
+        registry.workload(long_trace)
+    long_trace.write_text(long_trace.read_text().replace("no line\n", ""))
+    shown = registry.read(long_trace)
+    assert shown.content.trace.count == 20_001
+    with pytest.raises(UnsupportedError, match="over 5,000 events"):
+        registry.compare(long_trace, {"network": {}})
+
+
+def test_a_recorded_run_that_becomes_no_program_is_sent_to_who_takes_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(to_program, "OF_RECORDED", attrs.evolve(OF_RECORDED, events=1))
+    path = tmp_path / "run.json"
+    events = [{"kind": "init", "t_start": t, "t_end": t} for t in range(2)]
+    path.write_text(f'{{"unit": "1 us", "ranks": [{events}]}}'.replace("'", '"'))
+    (row,) = Registry().compare(path, "loggp-cluster", solvers="petri").rows
+    assert "over 1 events; a program is in memory as a whole" in row.message
+    assert "ask 'parcast perturb'" in row.message
+
+
+def test_actions_are_counted_before_any_of_them_is_read(tmp_path):
+    path = tmp_path / "wrong.tit"
+    work = "0 compute 1\n0 COMPUTE 1\n0\tlocation a.c 7\n# 0 send\n"
+    path.write_text("0 no action\n" + work * 10 + "0 barrier\n 1  recv -333 0 8\n")
+    with pytest.raises(UnsupportedError, match="over 2 events"):
+        read_trace(path, wanted=lambda _: Limit(2, "cut it"))
+    with pytest.raises(Exception, match="there is no action"):
+        read_trace(path, wanted=lambda _: Limit(3, "cut it"))
+
+
+def test_a_long_rank_of_a_schedule_is_refused_within_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(goal, "_LOOK", 100)
+    path = tmp_path / "long.goal"
+    calls = "calc 5\n" * 100 + "send 8b to 0\n" * 20
+    path.write_text("num_ranks 1\nrank 0 {\n" + calls + "no line\n")
+    with pytest.raises(UnsupportedError, match="over 9 events"):
+        read_trace(path, wanted=lambda _: Limit(9, "cut it"))
+    with pytest.raises(Exception, match="is no line of a schedule"):
+        read_trace(path, wanted=lambda _: Limit(20, "cut it"))
 
 
 def test_the_next_trace_has_no_limit(long_trace):

@@ -3,6 +3,7 @@
 import random
 import re
 import struct
+import tracemalloc
 from contextlib import suppress
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from parcast.errors import FileError, ParcastError, UnsupportedError
 from parcast_traces.errors import TraceError
-from parcast_traces.readers import ordering, read_trace
+from parcast_traces.readers import Limit, goal_binary, ordering, read_trace
 from parcast_traces.readers.goal import schedule
 from parcast_traces.readers.playing import Playing
 from parcast_traces.trace import roomy
@@ -81,7 +82,10 @@ def packed(ranks):
     return head + b"".join(bodies)
 
 
-def test_what_txt2bin_writes_is_the_schedule_of_the_text(tmp_path):
+@pytest.mark.parametrize(("part", "held"), [(1 << 20, 1 << 20), (3, 24)])
+def test_what_txt2bin_writes_is_the_schedule_of_the_text(tmp_path, monkeypatch, part, held):
+    monkeypatch.setattr(goal_binary, "PART", part)
+    monkeypatch.setattr(roomy, "MOST_HELD", held)  # in memory, or in files
     text, binary = tmp_path / "a.goal", tmp_path / "a.bin"
     for seed in range(40):
         ranks = random_steps(random.Random(seed), 4)
@@ -89,6 +93,55 @@ def test_what_txt2bin_writes_is_the_schedule_of_the_text(tmp_path):
         binary.write_bytes(packed(ranks))
         assert schedule(binary).ranks == schedule(text).ranks, seed
     assert read_trace(binary).about["format"] == "GOAL"
+
+
+def test_a_rank_in_binary_takes_the_memory_of_a_part_of_it(tmp_path, monkeypatch):
+    steps, path = 300_000, tmp_path / "long.bin"
+    records = np.zeros(steps, goal_binary._STEP)
+    records["kind"], records["size"] = 3, 5  # each computes once the one before has
+    records["needs"][1:], records["later"][:-1] = 1, 1
+    records["later_at"] = np.arange(steps)
+    body = struct.pack("<III", steps, 1, 0) + records.tobytes()
+    body += np.arange(1, steps, dtype="<u4").tobytes()
+    head = struct.pack("<QIBBQQ", 4223, 1, 0, 0, 22, 22 + len(body))
+    path.write_bytes(head + body)
+    monkeypatch.setattr(goal_binary, "PART", 1 << 10)
+    monkeypatch.setattr(roomy, "MOST_HELD", 1 << 16)
+    graphs, peaks = [], []
+    for _ in range(2):  # the first loads what every reading has
+        tracemalloc.start()
+        goal_binary.Binary(path, lambda *taken: graphs.append(taken[2]) or True).read()
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert int(graphs[0].size.sum()) == 5 * steps
+    assert np.array_equal(graphs[0].later, np.arange(1, steps))
+    assert np.array_equal(graphs[0].earlier, np.arange(steps - 1))
+    assert peaks[1] < 2_000_000  # of a file of 13 MB
+
+
+def test_a_rank_in_binary_that_is_too_long_is_refused_within_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(goal_binary, "PART", 10)
+    steps = [(("send", 0, 8, 0, 0, 0), [], []) for _ in range(100)]
+    (tmp_path / "a.bin").write_bytes(packed([steps]))
+    with pytest.raises(UnsupportedError, match=r"a\.bin has over 50 events; cut it"):
+        read_trace(tmp_path / "a.bin", wanted=lambda _: Limit(50, "cut it"))
+    monkeypatch.setattr(goal_binary, "MOST_STEPS", 99)
+    with pytest.raises(FileError, match="rank 0 has 100 steps; give ranks of fewer"):
+        read_trace(tmp_path / "a.bin")
+
+
+def test_kernels_of_schedules_are_compiled_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(ordering.ORDERING, "worth_compiling", lambda _: True)
+    ranks = random_steps(random.Random(2), 2)
+    (tmp_path / "a.goal").write_text(re.sub("cpu [0-9]+", "", text_of(ranks)))
+    plain = [[((*step[:4], 0, 0), *needs) for step, *needs in own] for own in ranks]
+    (tmp_path / "a.bin").write_bytes(packed(plain))
+    for held in (1 << 20, 24):  # in memory, or in files
+        monkeypatch.setattr(roomy, "MOST_HELD", held)
+        for name in ("a.goal", "a.bin"):
+            read_trace(tmp_path / name)
+    for kernel in (ordering.ORDERING.compiled, ordering.compiled_group()):
+        assert len(kernel.signatures) == 1
 
 
 def with_names(trace):
@@ -100,11 +153,10 @@ def with_names(trace):
     return np.concatenate([whole[:, :SITE], ends[whole[:, OUT]], ends[whole[:, INTO]]], 1), sites
 
 
-@pytest.mark.parametrize(("least", "held"), [(10**6, 1 << 20), (0, 1 << 20), (0, 24)])
-def test_ranks_read_as_columns_do_what_they_do_step_by_step(tmp_path, monkeypatch, least, held):
+@pytest.mark.parametrize(("compiled", "held"), [(False, 1 << 20), (True, 1 << 20), (True, 24)])
+def test_ranks_read_as_columns_do_what_they_do_step_by_step(tmp_path, monkeypatch, compiled, held):
     monkeypatch.setattr(roomy, "MOST_HELD", held)  # in memory, or in files
-    monkeypatch.setattr(ordering, "_PLAIN", least)  # compiled, or not
-    monkeypatch.setattr(ordering, "_PLAIN_WITHOUT_NUMBA", least)
+    monkeypatch.setattr(ordering.ORDERING, "worth_compiling", lambda _: compiled)
     monkeypatch.setattr(ordering, "_PART", 7)
     path, compared = tmp_path / "a.goal", 0
     for seed in range(60):

@@ -199,7 +199,7 @@ def test_a_rank_of_a_schedule_is_refused_before_memory_ends(tmp_path, monkeypatc
     monkeypatch.setattr(goal, "free_memory", lambda: 500 << 20)
     with pytest.raises(FileError, match=r"a\.goal:86: only 500 MiB of memory are free; of rank"):
         read_trace(path)
-    monkeypatch.setattr(goal, "_MOST_STEPS", 50)
+    monkeypatch.setattr(goal, "MOST_STEPS", 50)
     with pytest.raises(FileError, match=r"rank 0 has over 83 steps; give ranks of fewer"):
         read_trace(path)
 

@@ -105,7 +105,7 @@ def _meant(path: Path, names: Iterable[str]) -> str:
 
 
 def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine | Workload:
-    """Return what a file describes: what is wanted, or by ``None`` whichever it is."""
+    """Return what a file describes: what is wanted, or by ``None`` whichever it is, to be shown."""
     _check_content(path)
     reader = _reader(registry, path)
     if ASSUMED_ALIKE.get() and group != "machines" and not (reader and reader.alike):
@@ -120,7 +120,7 @@ def file(registry: Catalog, group: str | None, path: Path, name: str) -> Machine
             f"{reader.command} {path}'"
         )
     if reader:
-        return _read_by(reader, path)
+        return _read_by((group is None and reader.shown) or reader.target, path)
     if path.suffix.lower() not in _TABLES:
         files.read_text(path)
         suffixes = [
@@ -202,9 +202,9 @@ def _beginning(path: Path, *, several: bool) -> str:
         return opened.read(_BEGINNING).decode("latin-1")
 
 
-def _read_by(reader: Reader, path: Path) -> Machine | Workload:
+def _read_by(target: str, path: Path) -> Machine | Workload:
     try:
-        return load(reader.target)(path)  # type: ignore[no-any-return]
+        return load(target)(path)  # type: ignore[no-any-return]
     except ParcastError:
         raise
     except Exception as error:

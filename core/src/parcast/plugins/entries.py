@@ -162,6 +162,7 @@ class Reader:
     mark is searched for in the names of their files, one a line. One that is ``alike`` can take
     ranks that have no file for the like of others, where `parcast.files.ASSUMED_ALIKE` says so.
     What a ``command`` takes is no workload, and whoever gives it for one is told the command.
+    ``shown`` reads what ``parcast show`` prints, where ``target`` refuses what no solver takes.
     """
 
     suffix: str
@@ -170,6 +171,7 @@ class Reader:
     mark: str = attrs.field(default="", kw_only=True)
     alike: bool = attrs.field(default=False, kw_only=True)
     command: str = attrs.field(default="", kw_only=True)
+    shown: str = attrs.field(default="", kw_only=True)
     api: int = attrs.field(default=API, kw_only=True)
 
     @property

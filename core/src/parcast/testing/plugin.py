@@ -116,10 +116,11 @@ def _check_entry(entry: Any, word: str, who: str, *, measured: bool) -> None:
     expect(is_sentence(entry.summary), f"{who}: summary {entry.summary!r} must be a sentence")
     with promised(f"{who} must load"):
         target = load(entry.target)
+        shown = load(entry.shown) if isinstance(entry, Reader) and entry.shown else target
         options = load(entry.options) if getattr(entry, "options", None) else None
     if isinstance(entry, KindEntry | PartEntry):
         expect(attrs.has(target), f"{who}: {entry.target} must be an attrs class")
-    expect(callable(target), f"{who}: {entry.target} must be callable")
+    expect(callable(target) and callable(shown), f"{who}: {entry.target} must be callable")
     if isinstance(entry, SolverEntry | FamilyEntry):
         in_family = entry.name.partition(".")[0] == word
         expect(in_family, f"{who}: the name must be {word!r} or start with '{word}.'")

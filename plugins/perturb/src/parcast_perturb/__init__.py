@@ -76,8 +76,7 @@ def choose(query: Query) -> str:
     if content.added is not None:
         shares = content.is_less and not (content.unshared and content.fetching)
     else:
-        recorded = content.trace.timed or (query.options and query.options.recorded_on)
-        shares = not recorded and (
+        shares = not content.trace.timed and (
             network.contention not in (None, "none") or network.overhead_by == "message"
         )
     if shares:

@@ -17,8 +17,8 @@ from parcast_perturb.timing import time_on_machine
 from parcast_perturb.unawaited import unawaited_notes
 from parcast_traces.protocol import protocol
 from parcast_traces.readers import Format, Limit
-from parcast_traces.to_program import MOST_EVENTS
 from parcast_traces.trace.columns import Trace
+from parcast_traces.trace.limits import OF_WORK
 
 if TYPE_CHECKING:
     from parcast import Registry
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 
 #: Of a trace that must have times.
 NO_TIMES = "{where} has no times; time it on a machine first (--machine)"
-#: Of a trace that is timed on a machine.
-TOO_LONG = (
-    "a trace without times is timed as a program, which is in memory as a whole; give a part of "
-    "the run, such as fewer steps"
-)
 #: Said where nothing tells what calls cost.
 OWN_COST = (
     "what a call costs its rank itself is not stated (--overhead, --recorded-on): all time in "
@@ -129,7 +124,7 @@ def _wanted(file: Path, file_format: Format, *, timing: bool, times: bool) -> Li
     if not file_format.work:
         return None
     if timing:
-        return Limit(MOST_EVENTS, TOO_LONG)
+        return OF_WORK
     if times:
         raise UnsupportedError(NO_TIMES.format(where=file))
     return None

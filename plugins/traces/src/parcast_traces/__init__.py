@@ -43,7 +43,14 @@ parcast_kinds = (
 
 
 parcast_readers = tuple(
-    Reader(suffix, "parcast_traces.workload:read", summary, mark=mark, alike=True)
+    Reader(
+        suffix,
+        "parcast_traces.workload:read",
+        summary,
+        mark=mark,
+        alike=True,
+        shown="parcast_traces.workload:read_whole",
+    )
     for suffix, (summary, mark) in _READ.items()
 )
 

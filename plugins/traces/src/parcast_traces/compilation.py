@@ -8,7 +8,7 @@ between runs in a versioned user directory.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -62,6 +62,8 @@ def compiled(
     entry: str,
     distribution: str = _NAME,
     shared: Sequence[ModuleType] = (),
+    *,
+    lists: bool = False,
 ) -> Any:
     """Return the compiled form of the function ``entry`` of the last module.
 
@@ -75,22 +77,25 @@ def compiled(
         The one that ships the kernel.
     shared
         Modules whose constants the kernel has.
+    lists
+        Whether it makes some.
     """
     import numba
 
-    njit: Any = numba.njit
+    njit: Any = partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+    njit = njit if lists else partial(njit, _nrt=False)
     files = files_of(modules, shared)
     announce(f"{modules[-1].__name__.rpartition('.')[2]}.{entry}", distribution, files)
     outermost = modules[-1].__dict__[entry]
     with cached_kernels(outermost, distribution, files) as (placed, cached):
-        outer = njit(
-            nogil=True, _nrt=False, error_model="numpy", no_cfunc_wrapper=True, cache=cached
-        )
-        return _copied(modules, {outermost: placed}, outer)[-1].__dict__[entry]
+        inlined = njit(no_cpython_wrapper=True, forceinline=True)
+        return _copied(modules, {outermost: placed}, njit(cache=cached), inlined)[-1].__dict__[
+            entry
+        ]
 
 
 def _copied(
-    modules: Sequence[ModuleType], placed: Mapping[Any, FunctionType], outer: Any
+    modules: Sequence[ModuleType], placed: Mapping[Any, FunctionType], outer: Any, inlined: Any
 ) -> list[ModuleType]:
     """Return copies of modules that know each other, with their steps compiled.
 
@@ -98,12 +103,7 @@ def _copied(
     """
     import numba
 
-    njit: Any = numba.njit
-    inlined = njit(
-        nogil=True, _nrt=False, error_model="numpy",
-        no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True,
-    )  # fmt: skip
-    merging = njit(inline="always")
+    merging: Any = numba.njit(inline="always")
     copies = [ModuleType(module.__name__) for module in modules]
     instead: dict[Any, Any] = dict(zip(modules, copies, strict=True))
     for module, copy in zip(modules, copies, strict=True):

@@ -43,6 +43,7 @@ from parcast_traces.trace.columns import (
     Ints,
     Trace,
 )
+from parcast_traces.trace.limits import OF_RECORDED, OF_WORK
 from parcast_traces.workload import Traced
 
 _NOTE = (
@@ -51,9 +52,6 @@ _NOTE = (
 )
 
 _OF_WORK = "a trace of work: computation takes as long as this machine needs for it"
-
-#: Where nothing is shared a block takes a kilobyte, and a longer trace gigabytes.
-MOST_EVENTS = 1_000_000
 
 _SAME = frozenset(["send", "isend", "recv", "irecv", "sendrecv"])
 _SAME |= {"barrier", "bcast", "reduce", "gather", "scatter", "allreduce", "allgather"}
@@ -105,11 +103,7 @@ def program(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]
     content: Traced = workload.content
     content.check(query)
     trace = content.trace
-    if trace.count > MOST_EVENTS:
-        raise UnsupportedError(
-            f"{trace.where} has {trace.count:,} events; up to {MOST_EVENTS:,} become a program, "
-            "which is in memory as a whole; give a part of the run, such as fewer steps"
-        )
+    (OF_RECORDED if trace.timed else OF_WORK).check(trace.where, trace.count)
     recorded = trace.timed and content.added is None
     gaps = recorded_gaps(trace) if recorded else gaps_of(trace)
     gaps, inside = gaps * (tick_of(trace) if trace.timed else trace.tick or 1.0), _inside(trace)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -14,6 +14,10 @@ from parcast.model import Repetitions
 from parcast_traces.describing import described
 from parcast_traces.errors import MissingRanksError
 from parcast_traces.trace.columns import Floats, Ints, Trace
+from parcast_traces.trace.limits import OF_WORK, Limit
+
+if TYPE_CHECKING:
+    from parcast_traces.readers import Format, Wanted
 
 
 @attrs.frozen(eq=False)
@@ -105,11 +109,32 @@ class Unfinished:
 
 
 def read(path: Path) -> Workload:
-    """Return the trace in a file as a workload."""
+    """Return the trace in a file as a workload to be solved.
+
+    Raises
+    ------
+    UnsupportedError
+        If it has no times, and more events than become a program, as which alone it is solved.
+    """
+    return _read(path, _solvable)
+
+
+def read_whole(path: Path) -> Workload:
+    """Return the trace in a file as a workload to be looked at, whatever its length."""
+    return _read(path, lambda _: None)
+
+
+def _solvable(file_format: Format) -> Limit | None:
+    """Return how many events of a format can be solved."""
+    return OF_WORK if file_format.work else None
+
+
+def _read(path: Path, wanted: Wanted) -> Workload:
     from parcast_traces.readers import read_trace
 
     try:
-        return workload(read_trace(path, assume_alike=ASSUMED_ALIKE.get()), path)
+        trace = read_trace(path, assume_alike=ASSUMED_ALIKE.get(), wanted=wanted)
+        return workload(trace, path)
     except MissingRanksError as error:
         return Workload(
             name=path.stem,

@@ -204,10 +204,21 @@ def question_of(query: Query) -> Question:
 
 
 def timed(query: Query) -> Query:
-    """Return the query with a trace of work timed on its machine."""
+    """Return the query with a trace of work timed on its machine.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is said to be recorded on a machine, or cannot be timed.
+    """
     content: Traced = query.workload.content
-    if content.trace.timed or getattr(query.options, "recorded_on", None):
+    if content.trace.timed:
         return query
+    if getattr(query.options, "recorded_on", None):
+        raise UnsupportedError(
+            f"{content.trace.where} was recorded on no machine: it has work, and no times; leave "
+            "out recorded_on"
+        )
     return query.once("timed here", of_work)
 
 

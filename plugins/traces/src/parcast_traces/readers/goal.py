@@ -20,8 +20,11 @@ from parcast_traces.readers.schedules import (
     ANY,
     CALC,
     KINDS,
+    MOST_STEPS,
     RECV,
+    REQUIREMENTS,
     SEND,
+    STEPS,
     Graph,
     Schedule,
     Step,
@@ -29,6 +32,7 @@ from parcast_traces.readers.schedules import (
 from parcast_traces.readers.text import lines
 from parcast_traces.readers.wildcards import Envelopes, messages_of
 from parcast_traces.trace.columns import Trace
+from parcast_traces.trace.limits import current_limit
 from parcast_traces.trace.packed_table import free_memory
 from parcast_traces.trace.roomy import GrowingColumns
 
@@ -44,7 +48,6 @@ _MOST_BYTES = 512 << 20
 #: Of a rank's text so much is read between two looks at the memory that is free, which is to be
 #: this at least: its labels and what requires later ones are in memory, the rest is in files.
 _LOOK, _LEAST_FREE = 16 << 20, 512 << 20
-_MOST_STEPS = (1 << 31) - (1 << 27)  #: of a rank; their numbers have 32 bits
 
 _OPERATION = re.compile(
     r"(?:(?P<label>[a-zA-Z]\w*)\s*:\s*)?(?:"
@@ -144,14 +147,16 @@ class _Rank:
     """The steps of the rank that is being read."""
 
     def __init__(self) -> None:
-        self.steps = GrowingColumns("bqqqii")  #: columns of a `Graph`, to ``nic``
-        self.requirements = GrowingColumns("iib")
+        self.steps = GrowingColumns(STEPS)
+        self.requirements = GrowingColumns(REQUIREMENTS)
         self.labels = Labels()
         self.orders: list[tuple[str, str, bool, str]] = []  #: of labels that come later
         self.operations: dict[int, Operation] = {}
+        self.messages = 0
 
     def add(self, kind: int, size: int, peer: int, tag: int, cpu: int, nic: int) -> None:
         """Add a step."""
+        self.messages += kind != CALC
         self.steps.append((kind, size, peer, tag, cpu, nic))
 
     def require(self, later: str, earlier: str, where: str, *, ended: bool) -> None:
@@ -178,9 +183,7 @@ class _Rank:
                     raise FileError(f"{where}: this rank has no label {label}")
                 numbers.append(number)
             self._edge(*numbers, ended=ended)
-        kind, size, peer, tag, cpu, nic = self.steps.arrays()
-        edges = dict(zip(("later", "earlier", "ended"), self.requirements.arrays(), strict=True))
-        return Graph(kind=kind, size=size, peer=peer, tag=tag, cpu=cpu, nic=nic, **edges)
+        return Graph(**self.steps.arrays(), **self.requirements.arrays())
 
     def _edge(self, later: int, earlier: int, *, ended: bool) -> None:
         self.requirements.append((later, earlier, ended))
@@ -223,7 +226,7 @@ class _Text:
         assert rank is not None
         self.characters += len(text)
         if self.characters > self.look_at:
-            self._look(where, len(rank.steps))
+            self._look(where, rank)
         if match := _ORDER.fullmatch(text):
             later, word, earlier = match.groups()
             rank.require(later, earlier, where, ended=word == "requires")
@@ -235,10 +238,12 @@ class _Text:
             raise FileError(f"{where}: {shorten(text)!r} is no line of a schedule (send, recv, "
                             "calc, requires, irequires)")  # fmt: skip
 
-    def _look(self, where: str, steps: int) -> None:
-        """Refuse a rank that takes more memory than there is."""
+    def _look(self, where: str, rank: _Rank) -> None:
+        """Refuse a rank of more events than are wanted, or that takes more memory than there is."""
         self.look_at = self.characters + _LOOK
-        if steps > _MOST_STEPS:
+        if limit := current_limit():
+            limit.check(str(self.path), rank.messages)
+        if (steps := len(rank.steps)) > MOST_STEPS:
             raise FileError(f"{where}: rank {self.rank} has over {steps:,} steps; give ranks of "
                             "fewer")  # fmt: skip
         if (free := free_memory()) < _LEAST_FREE:

@@ -7,7 +7,7 @@ size, then the steps that depend on each. LogGOPSim2 has longer records, of two 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from mmap import ACCESS_READ, MADV_DONTNEED, mmap
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,19 @@ import numpy as np
 
 from parcast.errors import FileError
 from parcast_traces.readers.portals import Operation
-from parcast_traces.readers.schedules import ANY, CALC, KINDS, RECV, SEND, Graph
+from parcast_traces.readers.schedules import (
+    ANY,
+    CALC,
+    KINDS,
+    MOST_STEPS,
+    RECV,
+    REQUIREMENTS,
+    SEND,
+    STEPS,
+    Graph,
+)
+from parcast_traces.trace.limits import current_limit
+from parcast_traces.trace.roomy import PART, Roomy, roomy_columns
 
 #: What a file begins with: 4223, as 64 bits.
 MAGIC = b"\x7f\x10\0\0\0\0\0\0"
@@ -45,7 +57,10 @@ Take = Callable[[int, int, Graph], bool]
 
 
 class Binary:
-    """A schedule in binary, read rank by rank: its file is mapped, and let go of by and by."""
+    """A schedule in binary, read rank by rank: its file is mapped, and let go of by and by.
+
+    A rank is read a part at a time into columns, which are in files where they are long.
+    """
 
     def __init__(self, path: Path, take: Take, *, whole: bool = False) -> None:
         self.path, self.take = path, take
@@ -78,10 +93,8 @@ class Binary:
                             "it cut off?")  # fmt: skip
         self.size = size
         for rank, span in enumerate(spans):
-            graph, operations = self._rank(layout, f"{self.path}: rank {rank}", span)
-            if operations:
-                self.operations[rank] = operations
-            if (operations and not self.whole) or not self.take(size, rank, graph):
+            graph = self._rank(layout, rank, span)
+            if graph is None or not self.take(size, rank, graph):
                 return False
             self.data.madvise(MADV_DONTNEED)
         return True
@@ -120,77 +133,116 @@ class Binary:
             return False
         return True
 
-    def _rank(
-        self, layout: np.dtype[Any], where: str, span: tuple[int, int]
-    ) -> tuple[Graph, dict[int, Operation]]:
-        """Return the steps of a rank, and which of them are operations of Portals."""
-        records, at = self._parts(layout, span[0])
-        columns = {name: records[name].astype(np.int64) for name, kind in _STEP}
-        kind, peer, tag = columns["kind"], columns["peer"], columns["tag"]
-        self._check(where, layout, kind, peer)
-        peer[peer == _NONE], tag[tag == _NONE] = ANY, ANY
-        computes = kind == _CALC
-        peer[computes] = ANY
-        if (beyond := np.flatnonzero(columns["size"] < 0)).size:
-            raise FileError(f"{where}, step {beyond[0]}: its size is beyond 2**63")
-        operations = dict[int, Operation]()
-        numbers = np.choose(np.clip(kind, 0, 4), [CALC, SEND, RECV, CALC, CALC]).astype(np.int8)
-        for number in np.flatnonzero(kind > _CALC).tolist():
-            operation = _operation(records[number], f"{where}, step {number}", int(peer[number]),
-                                   int(tag[number]))  # fmt: skip
-            operations[number], step = operation, operation.step()
-            numbers[number] = KINDS.index(step.kind)
-            for name in ("size", "peer", "tag", "cpu", "nic"):
-                columns[name][number] = getattr(step, name)
-        edges = self._records(np.dtype("<u4"), at, (span[1] - at) // 4).astype(np.int64)
-        later, earlier, ended = _requirements(columns, edges, where)
-        plain = {name: columns[name] for name in ("size", "peer", "tag", "cpu", "nic")}
-        graph = Graph(kind=numbers, later=later, earlier=earlier, ended=ended, **plain)
-        return graph, operations
+    def _rank(self, layout: np.dtype[Any], rank: int, span: tuple[int, int]) -> Graph | None:
+        """Return the steps of a rank; None where they are of Portals, and not all are wanted.
 
-    def _check(self, where: str, layout: np.dtype[Any], kind: Any, peer: Any) -> None:
+        Raises
+        ------
+        FileError
+            If they are none of a schedule's, or there is no room for them.
+        UnsupportedError
+            If there are more than are wanted.
+        """
+        where = f"{self.path}: rank {rank}"
+        records, at = self._parts(layout, span[0])
+        if (steps := len(records)) > MOST_STEPS:
+            raise FileError(f"{where} has {steps:,} steps; give ranks of fewer")
+        columns = roomy_columns(steps, STEPS)
+        operations, messages, limit = dict[int, Operation](), 0, current_limit()
+        for low in range(0, steps, PART):
+            part = records[low : low + PART]
+            self._fill(columns, part, low, where)
+            unplain = np.flatnonzero(part["kind"] > _CALC)
+            if len(unplain) and not self.whole:
+                return None
+            for number in unplain.tolist():
+                operations[low + number] = _operation(columns, part[number], low + number, where)
+            messages += int(np.count_nonzero(columns["kind"][low : low + PART] != CALC))
+            if limit is not None:
+                limit.check(str(self.path), messages)
+        if operations:
+            self.operations[rank] = operations
+        edges = self._records(np.dtype("<u4"), at, (span[1] - at) // 4)
+        return Graph(**columns, **_requirements(records, edges, where))
+
+    def _fill(self, columns: Mapping[str, Any], records: Any, low: int, where: str) -> None:
+        """Fill some rows of the columns of a graph; operations of Portals compute as yet."""
+        kind, peer, tag = records["kind"], records["peer"].astype(np.int64), records["tag"]
+        self._check(where, low, records, peer)
+        if (beyond := np.flatnonzero(records["size"] >> 63)).size:
+            raise FileError(f"{where}, step {low + beyond[0]}: its size is beyond 2**63")
+        rows = slice(low, low + len(records))
+        columns["kind"][rows] = np.choose(np.clip(kind, 0, 4), [CALC, SEND, RECV, CALC, CALC])
+        columns["peer"][rows] = np.where((peer == _NONE) | (kind == _CALC), ANY, peer)
+        columns["tag"][rows] = np.where(tag == _NONE, ANY, tag.astype(np.int64))
+        for name in ("size", "cpu", "nic"):
+            columns[name][rows] = records[name]
+
+    def _check(self, where: str, low: int, records: Any, peer: Any) -> None:
         """Refuse operations that there are not, and peers."""
-        last = max(_VERBS) if "options" in (layout.names or ()) else _CALC
+        kind = records["kind"]
+        last = max(_VERBS) if "options" in records.dtype.names else _CALC
         wrong = (kind < 1) | (kind > last)
         unnamed = (peer == _NONE) & np.isin(kind, (1, 4, 8))
         beyond = (kind != _CALC) & (((peer != _NONE) & (peer >= self.size)) | unnamed)
         bad = np.flatnonzero(wrong | beyond)
         if len(bad) and beyond[bad[0]]:
-            raise FileError(f"{where}, step {bad[0]}: there is no rank {peer[bad[0]]}, only 0 to "
-                            f"{self.size - 1}")  # fmt: skip
+            raise FileError(f"{where}, step {low + bad[0]}: there is no rank {peer[bad[0]]}, only "
+                            f"0 to {self.size - 1}")  # fmt: skip
         if len(bad):
-            raise FileError(f"{where}, step {bad[0]}: there is no operation {kind[bad[0]]}")
+            raise FileError(f"{where}, step {low + bad[0]}: there is no operation {kind[bad[0]]}")
 
 
-def _requirements(columns: Mapping[str, Any], edges: Any, where: str) -> tuple[Any, Any, Any]:
+def _requirements(records: Any, edges: Any, where: str) -> dict[str, Any]:
     """Return what requires what; ``edges`` are the steps that depend on each, in order."""
-    steps = len(columns["kind"])
-    if len(edges) and int(edges.max()) >= steps:
-        raise FileError(f"{where}: step {edges.max()} depends on another, and there are "
-                        f"{steps:,} steps")  # fmt: skip
-    later, earlier = [], []
-    for name in ("later", "sooner"):
-        count, first = columns[name], columns[f"{name}_at"]
-        beyond = np.flatnonzero((count > 0) & (first + count > len(edges)))
-        if len(beyond):
-            raise FileError(f"{where}, step {beyond[0]}: it names steps that depend on it beyond "
-                            f"the {len(edges):,} that there are")  # fmt: skip
-        begins = np.cumsum(count) - count
-        places = np.repeat(first - begins, count) + np.arange(count.sum())
-        later.append(edges[places])
-        earlier.append(np.repeat(np.arange(steps), count))
-    ended = np.repeat([True, False], [len(part) for part in later])
-    dependent, required = np.concatenate(later), np.concatenate(earlier)
-    namings = np.bincount(dependent, minlength=steps)
-    if (wrong := np.flatnonzero(namings != columns["needs"])).size:
-        number = int(wrong[0])
-        raise FileError(f"{where}, step {number}: it says that it depends on "
-                        f"{columns['needs'][number]}, and is named by "
-                        f"{namings[number]}")  # fmt: skip
-    return dependent, required, ended
+    steps, at = len(records), 0
+    columns = roomy_columns(len(edges), REQUIREMENTS)
+    namings = Roomy(steps, np.int64).values
+    for number, dependent, ended in _dependents(records, edges, where):
+        if int(dependent.max()) >= steps:
+            raise FileError(f"{where}: step {dependent.max()} depends on another, and there are "
+                            f"{steps:,} steps")  # fmt: skip
+        rows = slice(at, at := at + len(dependent))
+        columns["later"][rows], columns["earlier"][rows] = dependent, number
+        columns["ended"][rows] = ended
+        np.add.at(namings, dependent, 1)
+    for low in range(0, steps, PART):
+        needs, named = records["needs"][low : low + PART], namings[low : low + PART]
+        if (wrong := np.flatnonzero(named != needs)).size:
+            number = int(wrong[0])
+            raise FileError(f"{where}, step {low + number}: it says that it depends on "
+                            f"{needs[number]}, and is named by {named[number]}")  # fmt: skip
+    return columns
 
 
-def _operation(record: Any, where: str, peer: int, tag: int) -> Operation:
+def _dependents(records: Any, edges: Any, where: str) -> Iterator[tuple[Any, Any, bool]]:
+    """Yield steps, those that depend on each, and whether on its end, some at a time."""
+    for name, ended in (("later", True), ("sooner", False)):
+        for low in range(0, len(records), PART):
+            part = records[low : low + PART]
+            count, first = (part[column].astype(np.int64) for column in (name, f"{name}_at"))
+            beyond = np.flatnonzero((count > 0) & (first + count > len(edges)))
+            if len(beyond):
+                raise FileError(f"{where}, step {low + beyond[0]}: it names steps that depend on "
+                                f"it beyond the {len(edges):,} that there are")  # fmt: skip
+            begins = np.cumsum(count) - count
+            for start in range(0, int(count.sum()), PART):
+                naming = np.arange(start, min(start + PART, int(count.sum())))
+                number = np.searchsorted(begins, naming, side="right") - 1
+                yield low + number, edges[first[number] + naming - begins[number]], ended
+
+
+def _operation(columns: Mapping[str, Any], record: Any, number: int, where: str) -> Operation:
+    """Return an operation of Portals, and fill the row of its step."""
+    peer, tag = (int(columns[name][number]) for name in ("peer", "tag"))
+    operation = _of_portals(record, f"{where}, step {number}", peer, tag)
+    step = operation.step()
+    for name, column in columns.items():
+        column[number] = KINDS.index(step.kind) if name == "kind" else getattr(step, name)
+    return operation
+
+
+def _of_portals(record: Any, where: str, peer: int, tag: int) -> Operation:
     verb, counter = _VERBS[int(record["kind"])], int(record["counter"])
     triggered = verb in ("test", "tput", "tget", "tappend")
     options = int(record["options"])

@@ -6,15 +6,17 @@ the graph; where all that are left need one, the rank waits for what the first o
 
 from __future__ import annotations
 
-import heapq
-import sys
+from functools import partial
 from typing import Any
 
 import attrs
 import numpy as np
 
-from parcast_traces.compilation import kernel
+from parcast.plugins import Kernel, call_once, is_cached
+from parcast_traces.compilation import compiled, files_of
+from parcast_traces.readers import stepping
 from parcast_traces.readers.schedules import CALC, RECV, SEND, Graph
+from parcast_traces.readers.stepping import WAIT
 from parcast_traces.trace.bulk import Bulk, Slots, record_with
 from parcast_traces.trace.calls import CODES
 from parcast_traces.trace.columns import NONE
@@ -23,17 +25,15 @@ from parcast_traces.trace.roomy import Roomy
 
 #: Events that are recorded together.
 _PART = 1 << 18
-#: Below this many steps the plain form is faster than to load the compiled one, and numba with it.
-_PLAIN, _PLAIN_WITHOUT_NUMBA = 5_000, 100_000
-
-_WAIT = -1  #: in place of a step
+#: Steps that are lists in memory at most, some 300 bytes each.
+_MOST_PLAIN = 100_000
 
 
 @attrs.frozen(eq=False)
 class Order:
     """What a rank does one after the other: sends, receives and waits."""
 
-    step: Any  #: of each event the step that begins, `_WAIT` for a wait
+    step: Any  #: of each event the step that begins, `WAIT` for a wait
     clock: Any  #: ns of computation before it
     slot: Any  #: of a message its request's; of a wait how many requests it completes
     completed: Any  #: the steps that waits complete, in order
@@ -41,105 +41,24 @@ class Order:
     end: float  #: the clock at the end
 
 
-def _ordered(  # noqa: PLR0912, PLR0915  (one kernel calls no other)
-    computes: Any, size: Any, missing: Any, later_at: Any, later: Any, needed_at: Any,
-    needed: Any, slot_of: Any, step: Any, clock: Any, slot: Any, completed: Any, slots: Any,
-) -> tuple[int, int, int, float]:  # fmt: skip
-    """Fill the columns of an `Order`; return how many events, completions and steps there are.
-
-    ``missing`` is 0 for all steps and counts what each still requires; those that are in a heap
-    have -1. ``slot_of`` is NONE for all: messages that are not known to have ended have their
-    slots. Steps that are free and come later than all that began are found by going on, so that a
-    heap has only those that are passed.
-    """
-    steps, events, over, begun, used, now = len(missing), 0, 0, 0, 0, 0.0
-    for at in range(later_at[steps]):
-        missing[later[at]] += 1
-    free, waiting, spare = [0], [0], [0]  # steps, and slots that are free again
-    free.pop()
-    waiting.pop()
-    spare.pop()
-    ahead = 0
-    while begun < steps:
-        if len(free) == 0:
-            while ahead < steps and missing[ahead] != 0:
-                ahead += 1
-        if len(free) > 0:
-            number = heapq.heappop(free)
-        elif ahead < steps:
-            number = ahead
-            ahead += 1
-        elif len(waiting) > 0:
-            number = heapq.heappop(waiting)
-            before, required = over, range(needed_at[number], needed_at[number + 1])
-            needs = [needed[at] for at in required if slot_of[needed[at]] >= 0]
-            needs.sort()
-            for need in needs:
-                if slot_of[need] >= 0:  # it may be named twice
-                    completed[over], slots[over] = need, slot_of[need]
-                    spare.append(slot_of[need])
-                    slot_of[need] = -1
-                    over += 1
-            if over > before:
-                step[events], clock[events], slot[events] = -1, now, over - before
-                events += 1
-        else:
-            break
-        begun += 1
-        if computes[number]:
-            now += size[number]
-        else:
-            if len(spare) > 0:
-                slot_of[number] = spare.pop()
-            else:
-                slot_of[number] = used
-                used += 1
-            step[events], clock[events], slot[events] = number, now, slot_of[number]
-            events += 1
-        for at in range(later_at[number], later_at[number + 1]):
-            after = 0 + later[at]  # of 64 bits, as the heaps are
-            missing[after] -= 1
-            if missing[after] == 0:
-                waits = 0
-                for requirement in range(needed_at[after], needed_at[after + 1]):
-                    waits += slot_of[needed[requirement]] >= 0
-                if waits > 0:
-                    missing[after] = -1
-                    heapq.heappush(waiting, after)
-                elif after < ahead:
-                    missing[after] = -1
-                    heapq.heappush(free, after)
-    before = over
-    for number in range(steps):
-        if slot_of[number] >= 0:
-            completed[over], slots[over] = number, slot_of[number]
-            over += 1
-    if over > before:
-        step[events], clock[events], slot[events] = -1, now, over - before
-        events += 1
-    return events, over, begun, now
+_MODULES = (stepping,)
 
 
-_compiled_order = kernel(_ordered)
+def _is_cached() -> bool:
+    return is_cached("stepping.order", "parcast-traces", files_of(_MODULES, ()))
 
 
-def _group(keys: Any, values: Any, chosen: Any, every: bool, begins: Any, grouped: Any) -> None:
-    """Fill where the values of each key begin, and the values by key; ``begins`` is of zeros."""
-    for at in range(len(keys)):
-        if every or chosen[at]:
-            begins[keys[at] + 1] += 1
-    for key in range(1, len(begins)):
-        begins[key] += begins[key - 1]
-    for at in range(len(keys)):
-        if every or chosen[at]:
-            grouped[begins[keys[at]]] = values[at]
-            begins[keys[at]] += 1
-    for key in range(len(begins) - 1, 0, -1):
-        begins[key] = begins[key - 1]
-    begins[0] = 0
+#: A step takes 2 us as it stands; to compile takes 5 s.
+ORDERING = Kernel(
+    stepping.order, partial(compiled, _MODULES, "order", lists=True),
+    plain_steps=500_000, uncached_steps=2_500_000, loaded_steps=100, is_cached=_is_cached,
+)  # fmt: skip
 
 
-_compiled_group = kernel(_group)
+@call_once
+def compiled_group() -> Any:
+    """Return the compiled form of `stepping.group`."""
+    return compiled(_MODULES, "group")
 
 
 def order_of(graph: Graph) -> Order | None:
@@ -153,20 +72,20 @@ def order_of(graph: Graph) -> Order | None:
     steps = len(graph.kind)
     computes = graph.kind == CALC
     messages = steps - int(computes.sum())
-    compiled = steps >= (_PLAIN if "numba" in sys.modules else _PLAIN_WITHOUT_NUMBA)
-    grouped = _grouped_compiled if compiled else _grouped
+    compiling = ORDERING.worth_compiling(steps) or steps > _MOST_PLAIN
+    grouped = _grouped_compiled if compiling else _grouped
     later_at, later = grouped(graph.earlier, graph.later, None, steps)
     needed_at, needed = grouped(graph.later, graph.earlier, graph.ended, steps)
     missing, slot_of = Roomy(steps, np.int32).values, Roomy(steps, np.int32, NONE).values
-    columns = (computes, graph.size, missing, later_at, later, needed_at, needed, slot_of)
+    columns = (computes, graph.size, later_at, later, needed_at, needed, missing, slot_of)
     kinds = (np.int32, np.float64, np.int32)
     filled = [Roomy(2 * messages, kind).values for kind in kinds]
     filled += [Roomy(messages, np.int32).values for _ in range(2)]
-    if compiled:
-        events, over, begun, end = _compiled_order(*columns, *filled)
+    if compiling:
+        events, over, begun, end = ORDERING.compiled(*columns, *filled)
     else:
         lists = [column.tolist() for column in filled]
-        events, over, begun, end = _ordered(*(column.tolist() for column in columns), *lists)
+        events, over, begun, end = ORDERING.plain(*(column.tolist() for column in columns), *lists)
         filled = [np.array(column, like.dtype) for column, like in zip(lists, filled, strict=True)]
     if begun < steps:
         return None
@@ -191,7 +110,9 @@ def _grouped_compiled(keys: Any, values: Any, chosen: Any, count: int) -> tuple[
     every = chosen is None
     begins = Roomy(count + 1, np.int64).values
     grouped = Roomy(len(keys) if every else int(np.count_nonzero(chosen)), np.int32).values
-    _compiled_group(keys, values, np.empty(0, bool) if every else chosen, every, begins, grouped)
+    compiled_group()(
+        keys, values, np.empty(0, np.int8) if every else chosen, every, begins, grouped
+    )
     return begins, grouped
 
 
@@ -200,7 +121,7 @@ def record_order(recorder: RankRecorder, graph: Graph, order: Order) -> None:
     over = 0
     for low in range(0, len(order.step), _PART):
         part = slice(low, low + _PART)
-        waits = order.step[part] == _WAIT
+        waits = order.step[part] == WAIT
         ending = over + int(order.slot[part][waits].sum())
         bulk = _bulk(recorder, graph, order.step[part], order.clock[part])
         record_with(recorder, bulk, Slots(order.slot[part], waits, order.slots[over:ending]))
@@ -211,7 +132,7 @@ def record_order(recorder: RankRecorder, graph: Graph, order: Order) -> None:
 def _bulk(recorder: RankRecorder, graph: Graph, step: Any, clock: Any) -> Bulk:
     """Return events as a recorder takes them together."""
     names = ("isend", "irecv", "waitall")
-    kind = np.where(step == _WAIT, 2, graph.kind[step])
+    kind = np.where(step == WAIT, 2, graph.kind[step])
     peer, tag, size = graph.peer[step], graph.tag[step], graph.size[step].astype(np.float64)
     sends, receives = kind == SEND, kind == RECV
     none, nothing = np.full(len(step), NONE, np.int64), np.empty(0, np.int64)

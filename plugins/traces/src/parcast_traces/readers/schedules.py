@@ -18,6 +18,11 @@ ANY = -1
 KINDS = ("send", "recv", "calc")
 SEND, RECV, CALC = range(3)
 
+#: The columns of a `Graph`, and their types: of its steps, and of what requires what.
+STEPS = {"kind": "b", "size": "q", "peer": "q", "tag": "q", "cpu": "i", "nic": "i"}
+REQUIREMENTS = {"later": "i", "earlier": "i", "ended": "b"}
+MOST_STEPS = (1 << 31) - (1 << 27)  #: of a rank; their numbers have 32 bits
+
 #: Steps that are looked at together.
 _PART = 1 << 20
 #: What a `Step` takes in memory with what orders it.

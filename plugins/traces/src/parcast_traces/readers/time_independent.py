@@ -19,11 +19,14 @@ from parcast_traces.readers.rank_files import files_beside
 from parcast_traces.readers.text import Place, Position, blocks, lines
 from parcast_traces.readers.wildcards import Envelopes, counted, messages_of, wildcard_notes
 from parcast_traces.trace.columns import Trace
+from parcast_traces.trace.limits import current_limit
 from parcast_traces.trace.recording import Recording
 
 #: The first word of each line, if it is a rank; a receive with a number below 0.
 _RANK = re.compile(rb"^[ \t]*(\d{1,9})(?=\s|\Z)", re.MULTILINE)
 _WILD = re.compile(rb"recv[^\n]*-", re.IGNORECASE)
+#: The beginning of each line that is an event.
+_EVENT = re.compile(rb"^[ \t]*\d+[ \t]+(?!(?:compute|location)\b)", re.MULTILINE | re.IGNORECASE)
 _MOST_RANKS = 1 << 20
 #: Lines that are kept as they were read, for when they come again.
 _MOST_KNOWN = 1 << 16
@@ -41,10 +44,12 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
         If a file cannot be read, or a line is no action.
     TraceError
         If no run can have left it.
+    UnsupportedError
+        If it has more events than are wanted.
     """
     listed = (action_file for file in files or _beside(path) for action_file in _files(file))
     files = list(dict.fromkeys(listed))
-    ranks, wild = _ranks(files)
+    ranks, wild = _ranks(path, files)
     if not ranks:
         raise FileError(f"{path} has no actions")
     size = max(ranks) + 1
@@ -66,11 +71,20 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     return recording.trace(timed=False, notes=tuple(notes))
 
 
-def _ranks(files: Sequence[Path]) -> tuple[set[int], bool]:
-    """Return the ranks of all lines, and whether a receive may name no source or no tag."""
-    words, wild = set[bytes](), False
+def _ranks(path: Path, files: Sequence[Path]) -> tuple[set[int], bool]:
+    """Return the ranks of all lines, and whether a receive may name no source or no tag.
+
+    Raises
+    ------
+    UnsupportedError
+        If there are more events than are wanted.
+    """
+    words, wild, events, limit = set[bytes](), False, 0, current_limit()
     for file in files:
         for block in blocks(file):
+            if limit is not None:
+                events += sum(1 for _ in _EVENT.finditer(block))
+                limit.check(str(path), events)
             words.update(_RANK.findall(block))
             wild = wild or (b"-" in block and _WILD.search(block) is not None)
             if len(words) > _MOST_RANKS:

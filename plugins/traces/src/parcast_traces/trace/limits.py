@@ -10,6 +10,9 @@ import attrs
 
 from parcast.errors import UnsupportedError
 
+#: Of what becomes a program: where nothing is shared a block takes a kilobyte.
+_MOST_EVENTS = 1_000_000
+
 
 @attrs.frozen
 class Limit:
@@ -29,6 +32,19 @@ class Limit:
         if events > self.events:
             raise UnsupportedError(f"{where} has over {self.events:,} events; {self.reason}")
 
+
+#: Of a trace without times: it becomes a program for whatever solves it.
+OF_WORK = Limit(
+    _MOST_EVENTS,
+    "a trace without times is timed as a program, which is in memory as a whole; give a part of "
+    "the run, such as fewer steps; 'parcast show' counts what all of it calls and sends",
+)
+#: Of one with times that is to become a program.
+OF_RECORDED = Limit(
+    _MOST_EVENTS,
+    "a program is in memory as a whole; give a part of the run, such as fewer steps, or ask "
+    "'parcast perturb', which takes recorded runs of any length",
+)
 
 _LIMIT: ContextVar[Limit | None] = ContextVar("limit", default=None)
 

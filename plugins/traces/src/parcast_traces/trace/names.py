@@ -10,6 +10,9 @@ from parcast_traces.errors import TraceError
 from parcast_traces.trace.columns import NONE, Channels
 from parcast_traces.trace.roomy import GrowingColumns
 
+#: The columns of `Channels`, and their types.
+_CHANNELS = {"source": "i", "target": "i", "tag": "q", "communicator": "i"}
+
 
 class Names:
     """The communicators, channels and sites of a run, numbered as they come; 0 is all ranks."""
@@ -23,7 +26,7 @@ class Names:
         self._numbers: dict[Hashable, int] = {}
         self._positions: list[dict[int, int]] = []
         self._channels: dict[tuple[int, int, int], _Tags] = {}
-        self._ends = GrowingColumns("iiqi")  #: of channels, as `Channels` has them
+        self._ends = GrowingColumns(_CHANNELS)
         self._sites: dict[tuple[str, str], int] = {}
         self.communicator(0, range(size))
 
@@ -110,8 +113,7 @@ class Names:
 
     def channels(self) -> Channels:
         """Return all channels as columns."""
-        source, target, tag, communicator = self._ends.arrays()
-        return Channels(source=source, target=target, tag=tag, communicator=communicator)
+        return Channels(**self._ends.arrays())
 
 
 class _Tags:

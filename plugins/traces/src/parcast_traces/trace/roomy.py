@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from array import array
+from collections.abc import Mapping
 from mmap import MADV_DONTNEED, mmap
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -69,11 +70,23 @@ class Roomy:
         return longer
 
 
-class GrowingColumns:
-    """Columns of numbers to which rows are added, of some types of `array`."""
+def roomy_columns(length: int, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]:
+    """Return columns of zeros by their names, of some types of `array`.
 
-    def __init__(self, codes: str) -> None:
-        self._held = tuple(array(code) for code in codes)
+    Raises
+    ------
+    FileError
+        If there is no room for them.
+    """
+    return {name: Roomy(length, kind).values for name, kind in kinds.items()}
+
+
+class GrowingColumns:
+    """Columns of numbers by their names, of some types of `array`, to which rows are added."""
+
+    def __init__(self, kinds: Mapping[str, str]) -> None:
+        self._names = tuple(kinds)
+        self._held = tuple(array(code) for code in kinds.values())
         self._files: tuple[IO[bytes], ...] = ()
         self._written = 0  #: rows
         self._most = MOST_HELD // max(column.itemsize for column in self._held)
@@ -96,15 +109,17 @@ class GrowingColumns:
         if len(self._held[-1]) >= self._most:
             self._write()
 
-    def arrays(self) -> list[NDArray[Any]]:
+    def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the columns, which rows are no longer added to."""
         if not self._files:
-            return [np.array(column, column.typecode) for column in self._held]
+            arrays = [np.array(column, column.typecode) for column in self._held]
+            return dict(zip(self._names, arrays, strict=True))
         self._write()
-        return [
+        arrays = [
             np.frombuffer(mmap(file.fileno(), 0), column.typecode)
             for file, column in zip(self._files, self._held, strict=True)
         ]
+        return dict(zip(self._names, arrays, strict=True))
 
     def _write(self) -> None:
         try:
