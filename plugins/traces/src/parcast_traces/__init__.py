@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parcast import KindEntry, Lowering, Reader
+from parcast import KernelEntry, KindEntry, Lowering, Reader
 
 #: What packed files and traces of any suffix begin with, and the names of those in a folder.
 _ANY = (
@@ -62,4 +62,9 @@ parcast_lowerings = (
         "parcast_traces.to_program:program",
         "Its calls, and what was computed between them, at its own number of processes.",
     ),
+)
+
+
+parcast_kernels = (
+    KernelEntry("traces", "parcast_traces.warming:schedules", "The order of a schedule's steps."),
 )
