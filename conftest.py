@@ -76,6 +76,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish() -> None:
+    """Collect what is unreachable once; pytest does so five times, over all that is there."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Tell how the cases of a failure are run again."""
     if terminalreporter.stats.get("failed") or terminalreporter.stats.get("error"):

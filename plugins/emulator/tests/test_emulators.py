@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import parcast_emulator
 from parcast import Query, Registry
 from parcast.errors import FileError
-from parcast.testing import check_machine, check_solver, check_workload
+from parcast.testing import cases, check_machine, check_solver, check_workload
 from parcast_emulator.emulators.orbits import Orbits
 from parcast_emulator.hardware import cluster_of
 from parcast_emulator.solvers.lc import LooselyCoupled
@@ -221,7 +221,7 @@ def test_processes_of_one_node_share_its_disks(solver, p):
     assert any(f"each of {p} processes of a node has an equal share" in note for note in row.notes)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=cases(20), deadline=None)
 @given(
     p=st.integers(2, 6),
     d=st.integers(1, 3),
@@ -292,7 +292,7 @@ def test_the_interval_has_what_the_grids_of_the_fit_would_give(rows, least, most
         assert fit.most * shares[rows] >= 1.087 * shares[n] * (1 - 1e-12)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=cases(25), deadline=None)
 @given(count=st.integers(1, 20_000), how=st.sampled_from(["equal-area", "load-balanced"]))
 def test_a_time_is_within_what_its_fit_leaves_open(count, how):
     orbits = REGISTRY.workload("titan").content.titan.orbits

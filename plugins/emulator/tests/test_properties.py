@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parcast.testing import cases
 from parcast_emulator.blocks import Consumers, make_blocks
 from parcast_emulator.cluster import Hardware, make_cluster
 from parcast_emulator.simulation import simulate, verify
@@ -14,7 +15,7 @@ from parcast_emulator.spec import spec_from_data
 
 from .specs import random_spec
 
-CHEAP = settings(max_examples=40, deadline=None)
+CHEAP = settings(max_examples=cases(20), deadline=None)
 seeds = st.integers(0, 2**32)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from parcast import Registry
 from parcast.cli import main
 from parcast.errors import FileError
+from parcast.testing import cases
 from parcast_machines_from.checking.predicting import check_machine
 from parcast_machines_from.estimating.machine import estimate
 from parcast_machines_from.reading import read_file
@@ -145,7 +146,7 @@ def test_a_cut_output_says_nothing_else(tmp_path: Path, stop: int) -> None:
     assert {(item.benchmark, item.values) for item in cut.series} <= whole
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=cases(25))
 @given(
     cores=st.integers(2, 64),
     nodes=st.integers(1, 8),
@@ -170,12 +171,12 @@ def test_numbers_are_those_of_the_run(
     assert machine.nodes.memory_bandwidth == pytest.approx(triad * cores * 1e9, rel=1e-3)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=cases(40))
 @given(at=st.integers(0, len(HPCC) - 1), text=st.text("0-9.=eE+nainf\n -Szx", max_size=4))
 def test_any_change_is_read_or_refused_in_a_sentence(
     tmp_path_factory: pytest.TempPathFactory, at: int, text: str
 ) -> None:
-    folder = tmp_path_factory.mktemp("changed")
+    folder, registry = tmp_path_factory.mktemp("changed"), Registry()
     try:
         reading = read(folder, HPCC[:at] + text + HPCC[at + len(text) :])
     except FileError:
@@ -183,4 +184,4 @@ def test_any_change_is_read_or_refused_in_a_sentence(
     for levels in ({}, {"node": 36}):
         result = estimate(reading, "m", levels)
         if result.numbers:
-            Registry().machine(result.data)
+            registry.machine(result.data)

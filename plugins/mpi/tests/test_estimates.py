@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from parcast import SolveError
 from parcast.quantities import parse_quantity
+from parcast.testing import cases
 from parcast_mpi.measuring.estimates import (
     LEAST_LOSS,
     Estimate,
@@ -34,7 +35,7 @@ from parcast_mpi.measuring.sampling import SIZES
 TIMES = st.floats(1e-8, 1e-3)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=cases(20), deadline=None)
 @given(startup=TIMES, bandwidth=st.floats(1e6, 1e11))
 def test_a_line_without_noise_is_found(startup: float, bandwidth: float) -> None:
     exact = [[startup + n / bandwidth for n in SIZES]] * 3
@@ -126,7 +127,7 @@ def test_a_host_that_never_works_loses_all() -> None:
     assert fixed_time_quantum([0, 0], 2.0).lost.tolist() == [2.0, 2.0]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=cases(25), deadline=None)
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=600))
 def test_thinned_samples_keep_their_ends_and_come_from_the_samples(values: list[float]) -> None:
     kept = thin(values)
@@ -136,7 +137,7 @@ def test_thinned_samples_keep_their_ends_and_come_from_the_samples(values: list[
     assert kept == sorted(kept)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=cases(25), deadline=None)
 @given(st.floats(1e-9, 1e12), st.floats(1e-4, 0.9), st.sampled_from(["s", "B/s", "FLOP/s"]))
 def test_a_quantity_says_number_and_spread(value: float, share: float, unit: str) -> None:
     spread = share * value

@@ -10,7 +10,7 @@ from parcast import InvalidPointError
 from parcast.program import Unrolled
 from parcast.program.reader import read_source
 from parcast.program.unroll.unrolling import unroll
-from parcast.testing import random_program
+from parcast.testing import cases, random_program
 from parcast_mpi.running.plan import plan, whole
 
 
@@ -97,7 +97,7 @@ def test_bytes_are_whole(amount: float, bytes_: int) -> None:
     assert whole(amount) == bytes_
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=cases(15), deadline=None)
 @given(st.integers(0, 10_000))
 def test_slots_are_free_when_taken_and_open_when_waited_for(seed: int) -> None:
     made = plan(random_program(seed).unrolled)

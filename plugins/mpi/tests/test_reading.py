@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import FileError
+from parcast.testing import cases
 from parcast_traces.readers.tracer import trace_of
 from parcast_traces.tracer.records import CODES
 from parcast_traces.tracer.runs import (
@@ -45,7 +46,7 @@ def some_rows() -> Any:
     return rows
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=cases(20), deadline=None)
 @given(length=st.integers(64, 64 * 9))
 def test_a_cut_trace_is_read_up_to_its_last_whole_call(
     length: int, tmp_path_factory: pytest.TempPathFactory

@@ -130,7 +130,7 @@ def random_run(seed):
         yield capacity, weights, state, running_flows
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(30), deadline=None)
 @given(st.integers(0, 10**9))
 def test_each_flow_is_at_its_cap_or_has_a_full_link_on_which_none_is_faster(seed):
     for capacity, weights, state, flows in random_run(seed):
@@ -148,7 +148,7 @@ def test_each_flow_is_at_its_cap_or_has_a_full_link_on_which_none_is_faster(seed
             )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=cases(20), deadline=None)
 @given(st.integers(0, 10**9), st.integers(2, 9))
 def test_a_network_of_k_times_the_capacity_is_k_times_as_fast(seed, k):
     capacity, routes, caps, sizes, _ = random_flows(seed)
@@ -160,7 +160,7 @@ def test_a_network_of_k_times_the_capacity_is_k_times_as_fast(seed, k):
     assert [time * k for time in fast] == slow
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=cases(20), deadline=None)
 @given(st.integers(0, 10**9))
 def test_a_link_is_never_over_its_capacity_and_all_bytes_arrive(seed):
     capacity, routes, caps, sizes, starts = random_flows(seed)

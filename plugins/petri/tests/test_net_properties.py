@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from petri_nets import ordinary_net, random_net
 
+from parcast.testing import cases
 from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.invariants import prove
 from parcast_petri.nets.net_files import net_data, net_of
@@ -17,11 +18,11 @@ from parcast_petri.nets.pnml.writing import write_pnml
 from parcast_petri.nets.token_game import Play
 
 seeds = st.integers(0, 2**32).map(Random)
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=cases(20), deadline=None)
 
 
 @pytest.mark.parametrize("form", ["plain", "compiled"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(30), deadline=None)
 @given(seeds)
 def test_nets_of_timers_alone_are_played_as_any_other(form, random):
     made = kernel_arrays(ordinary_net(random), form)

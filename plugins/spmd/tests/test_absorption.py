@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast import UnsupportedError
+from parcast.testing import cases
 from parcast_spmd.models.ctmc import MOST_JOBS, absorption, absorption_kernel
 from parcast_spmd.models.fork_join import fork_join_sums
 from parcast_spmd.models.order_statistics import harmonic
@@ -57,7 +58,7 @@ def by_states(jobs, z, x, bursts):
     return time, solve(matrix, [Fraction(k) for _, k in states])[start] / jobs
 
 
-@settings(max_examples=25)
+@settings(max_examples=cases(20))
 @given(
     st.integers(1, 5),
     st.integers(1, 30).map(lambda k: Fraction(k, 7)),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import SolveError
 from parcast.plugins import Kernel
+from parcast.testing import cases
 from parcast_spmd.models import fork_join
 from parcast_spmd.models.order_statistics import harmonic
 from parcast_spmd.mva import mva_kernels as kernels
@@ -231,7 +232,7 @@ def test_bad_clusters_are_refused():
         closed_mva(3, 0.0, [0.0])
 
 
-@settings(max_examples=40)
+@settings(max_examples=cases(20))
 @given(st.integers(1, 40), demands, times, demands)
 def test_one_cluster_is_two_queues(jobs, z, x, y):
     single = symmetric_clusters(1, jobs, z, x, y)

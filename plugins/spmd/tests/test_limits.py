@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import parcast_spmd
 from parcast import Registry, Status
-from parcast.testing import turn
+from parcast.testing import cases, turn
 from parcast_spmd.mva.aql import solve_aql
 from parcast_spmd.mva.choice import solve
 from parcast_spmd.mva.json_files import network_from_data
@@ -65,7 +65,7 @@ def test_balanced_job_bounds_are_tighter(registry: Registry, case: Any) -> None:
     assert time * (1 - 1e-12) <= row.upper <= wide.upper * (1 + 1e-12)
 
 
-@settings(max_examples=50)
+@settings(max_examples=cases(25))
 @given(
     p=st.sampled_from([1, 2, 4, 8, 32]),
     d=st.sampled_from([1, 2]),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import FileError, SolveError, UnknownNameError, UnsupportedError
 from parcast.plugins import Kernel
+from parcast.testing import cases
 from parcast_spmd.mva import (
     choice as solving,
 )
@@ -112,7 +113,7 @@ def networks(draw, shared):
     return build(populations, delays, demands)
 
 
-@settings(max_examples=80)
+@settings(max_examples=cases(40))
 @given(networks(shared=2))
 def test_integral_equals_lattice(network):
     assert worst(rows(solve(network)), rows(solve(network, "lattice"))) < 1e-11
@@ -136,7 +137,7 @@ def test_laws(network, method):
                 assert lower * (1 - 1e-11) <= solution.throughput[r] <= upper * (1 + 1e-11)
 
 
-@settings(max_examples=40)
+@settings(max_examples=cases(20))
 @given(networks(shared=2), st.floats(1e-3, 1e3))
 def test_scaling_every_time(network, scale):
     scaled = attrs.evolve(
@@ -150,7 +151,7 @@ def test_scaling_every_time(network, scale):
     assert worst(second.cycle_time, [scale * value for value in first.cycle_time]) < 1e-11
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(20))
 @given(
     st.integers(2, 8),
     st.integers(1, 60),

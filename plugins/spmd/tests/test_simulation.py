@@ -19,7 +19,7 @@ from parcast.model.phases import CONSTANT, EXPONENTIAL
 from parcast.plugins.kernels import Kernel
 from parcast.quantities.distributions import Distribution
 from parcast.quantities.replications import generator
-from parcast.testing import turn
+from parcast.testing import cases, turn
 from parcast_spmd.models.ctmc import absorption
 from parcast_spmd.models.demands import Demands
 from parcast_spmd.models.fork_join import rounds
@@ -246,7 +246,7 @@ def play_plainly(pace, constant, passage, access, bursts, cycles, disks, nodes, 
     return list(spent.values())
 
 
-@settings(max_examples=60)
+@settings(max_examples=cases(30))
 @given(
     seed=st.integers(0, 2**32),
     alone=st.integers(1, 6),
@@ -283,7 +283,7 @@ def test_constant_times_play_as_a_plain_event_queue_does(
         assert total == pytest.approx(wanted, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(20))
 @given(st.integers(1, 9), st.floats(0.1, 5), st.floats(0, 5), st.integers(1, 6))
 def test_constant_bursts_are_the_closed_form(jobs, z, x, bursts) -> None:
     given = phase(groups=jobs, bursts=bursts, compute=z, shared=x, distribution=CONSTANT)

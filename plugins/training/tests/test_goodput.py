@@ -141,7 +141,7 @@ def test_shares_are_all_of_the_time_and_of_the_mean(job, interval):
     assert parts.useful == pytest.approx(plan.computing / time_to_finish(job, plan).mean)
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(20))
 @given(st.floats(0.01, 1.5), st.floats(0.0, 0.5), st.floats(0.0, 1.0), st.integers(1, 6))
 def test_failures_until_the_end_are_counted_as_by_fractions(interval, checkpoint, restart, count):
     job = FailingJob(mtbf=1.0, checkpoint=checkpoint, restart=restart)

@@ -130,4 +130,7 @@ def taken(items: tuple[Any, ...], key: Any) -> tuple[Any, ...]:
 
 def count_of(items: tuple[Any, ...], key: Any) -> int:
     """Return how often a multiset has an item."""
-    return next((int(count) for item, count in items if item == key), 0)
+    for item, count in items:
+        if item == key:
+            return int(count)
+    return 0
