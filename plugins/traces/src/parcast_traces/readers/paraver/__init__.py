@@ -63,11 +63,11 @@ def read(path: Path) -> Trace:
     matching.check_order()
     notes += unread(after * records.tick)
     if freed:
-        notes.append(f"which wait completes a send is not recorded: {freed} sends are freed as "
+        notes.append(f"which wait completes a send is not recorded: {freed:,} sends are freed as "
                      "they begin, and waits take as long for them as recorded")  # fmt: skip
     if alone:
         notes.append(
-            f"{alone} sends and receives have no communication in the file: they count as "
+            f"{alone:,} sends and receives have no communication in the file: they count as "
             "with MPI_PROC_NULL, as every rank comes to MPI_Finalize"
         )
     return recording.trace(tick=records.tick, notes=tuple(notes))
