@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from typing import TYPE_CHECKING
 
 import attrs
@@ -87,7 +86,11 @@ def not_modeled(registry: Catalog, entry: SolverEntry, query: Query) -> Iterator
         The question as it was asked, before any lowering.
     """
     words = [(part, registry.parts[part].choice) for part in query.machine.parts]
-    features = [feature for feature in _told_by(entry.follows) if feature.stated(query)]
+    features = [
+        feature
+        for feature in FEATURES
+        if (feature.lacking or feature.name not in entry.follows) and feature.stated(query)
+    ]
     nodes = query.machine.nodes
     unshared = nodes.memory_bandwidth is None
     uses = _uses(query) if unshared or any(feature.use for feature in features) else {}
@@ -108,12 +111,6 @@ def not_modeled(registry: Catalog, entry: SolverEntry, query: Query) -> Iterator
     costly_defaults = getattr(query.workload.content, "costly_defaults", None)
     if costly_defaults and query.p > 1 and "network.collectives" not in entry.follows:
         yield from costly_defaults(query)
-
-
-@cache
-def _told_by(follows: tuple[str, ...]) -> tuple[Feature, ...]:
-    """Return what a solver that obeys these numbers may have to tell."""
-    return tuple(feature for feature in FEATURES if feature.lacking or feature.name not in follows)
 
 
 def _uses(query: Query) -> Mapping[str, bool]:

@@ -163,11 +163,6 @@ class Phases:
         InvalidPointError
             If a formula has no value there, is negative, or p is no multiple of the group.
         """
-        if self is query.workload.content:
-            return query.once("phase values", self._at)
-        return self._at(query)
-
-    def _at(self, query: Query) -> tuple[PhaseValues, ...]:
         return _EVALUATED.once(
             (self, query.p, *[query.values.get(name) for name in self._names]),
             lambda: tuple(_at(phase, index, query) for index, phase in enumerate(self.phase)),
