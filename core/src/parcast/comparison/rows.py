@@ -125,8 +125,7 @@ def _task(
     *,
     several: bool,
 ) -> Task | Prediction:
-    if tell is not silent:  # words nobody hears take a hundredth of a quick answer
-        tell(f"{question.solver}: p={question.query.p}, d={question.query.d} is prepared")
+    tell(f"{question.solver}: p={question.query.p}, d={question.query.d} is prepared")
     if question.error is not None:
         return Prediction(status=Status.INVALID, message=str(question.error))
     task = resolve_task(question.solver, question.query, question.settings)
