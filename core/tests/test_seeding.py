@@ -15,11 +15,18 @@ def test_a_seed_that_is_asked_is_the_first(monkeypatch: pytest.MonkeyPatch) -> N
     assert list(seeds(3)) == [41, 42, 43]
 
 
-def test_a_night_has_as_many_times_more_cases_as_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PARCAST_CASES", raising=False)
-    assert cases(7) == 7
+def test_a_night_has_as_many_times_the_cases_as_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PARCAST_CASES", "30")
     assert cases(7) == 210
+    monkeypatch.setenv("PARCAST_CASES", "1")
+    assert cases(60) == 60
+
+
+def test_before_a_change_lands_a_third_is_drawn_but_ten_at_least(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("PARCAST_CASES", raising=False)
+    assert [cases(count) for count in (3, 10, 12, 30, 60)] == [3, 10, 10, 10, 20]
 
 
 def test_every_item_has_its_day_and_a_night_has_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,7 +130,7 @@ def test_no_run_is_faster_than_messages_that_share_nothing(contention, programs)
 
 def test_files_take_the_time_of_the_reference_at_every_p(programs):
     shared = set()
-    for seed in seeds(programs // 4):
+    for seed in seeds(max(20, programs // 4)):  # of four sizes or more
         size, without = 1 + seed % 8, ["collectives", "shifts"]  # so that there is more of files
         made = random_program(seed, size=size, steps=12, contention="none", without=without)
         shared |= {made.size} if '"shared"' in made.source else set()

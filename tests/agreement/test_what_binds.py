@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from functools import partial
 from random import Random
 
 import attrs
+import numpy as np
 import pytest
 
 from parcast import Machine, Prediction, Query, Registry
@@ -23,7 +25,7 @@ from parcast.comparison.elasticities import (
 )
 from parcast.comparison.grid import Question
 from parcast.model.numbers import improved, numbers_of
-from parcast.testing import random_program, seeds
+from parcast.testing import cases, random_program, seeds
 
 from .enough_seeds import seeds_until
 from .topologies import random_topology
@@ -214,39 +216,69 @@ def test_points_of_large_comparisons_are_explained_on_request():
 
 
 ALL_TO_ALL = '''
-def program(rank, size, steps=3):
-    """Every process sends 100 kB to every other one."""
+def program(rank, size, steps=3, flops=50e6, length=100e3):
+    """Every process sends to every other one."""
     for step in range(steps):
-        compute(50e6)
-        alltoall(100e3)
+        compute(flops)
+        alltoall(length)
 '''
 
 TREE = """
 name = "tree"
 processor.rate = "50 GFLOP/s"
 nodes.cores = 4
-topology = { kind = "fat-tree", down = [8, 4], up = [1, 8], latency = "100 ns" }
+topology = { kind = "fat-tree", down = [4, 4], up = [1, 4], latency = "100 ns" }
 [network]
 startup = "1.5 us"
 bandwidth = "12.5 GB/s"
 contention = "fair"
 collectives = "alltoall pairwise"
-levels = [{ name = "node", size = 4, startup = "400 ns", bandwidth = "20 GB/s" }]
+[[network.levels]]
+name = "node"
+size = 4
+startup = "400 ns"
+bandwidth = "20 GB/s"
+shared = "80 GB/s"
 """
 
 
-def test_where_the_time_jumps_larger_changes_tell_what_binds(folder, capsys):
-    """127 exchanges in turn let a change of 1e-9 grow to one of 1e-4."""
+def test_where_the_time_jumps_numbers_twice_as_good_tell_what_binds(folder, capsys):
+    """63 exchanges in turn let a change of 1e-5 grow to one of 1e-2, as much as a startup costs."""
     (folder / "all-to-all.py").write_text(ALL_TO_ALL)
     (folder / "tree.toml").write_text(TREE)
-    assert (
-        main(["compare", "all-to-all.py", "tree.toml", "-p", "128", "-s", "emulator", "--json"])
-        == 0
-    )
+    line = "compare all-to-all.py tree.toml -p 64 -s emulator --json"
+    assert main(line.split()) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert row["binding"] == "network.bandwidth"
     assert sum(row["details"]["elasticities"].values()) == pytest.approx(1)
-    assert any("10 % better" in note for note in row["notes"])
+    assert any("twice as good" in note and "moves the time by" in note for note in row["notes"])
+
+
+@pytest.mark.parametrize("seed", seeds(cases(3)))
+def test_where_the_time_jumps_what_binds_is_what_many_machines_say(folder, seed):
+    """Times of machines around it, whose numbers are drawn, fitted by a product of powers."""
+    draw = Random(seed)
+    (folder / "all-to-all.py").write_text(ALL_TO_ALL)
+    (folder / "tree.toml").write_text(TREE)
+    machine = REGISTRY.machine("tree.toml")
+    settings = {"flops": draw.uniform(2e6, 60e6), "length": draw.uniform(5e4, 2e5)}
+    ask = partial(REGISTRY.compare, "all-to-all.py", p=32, settings=settings, solvers="emulator.tc")
+    (row,) = ask(machine).rows
+    paths = sorted(numbers_of(machine))
+    logs, times = [], []
+    for _ in range(80):
+        logs.append([draw.uniform(-0.25, 0.25) for _ in paths])
+        near = machine
+        for path, log in zip(paths, logs[-1], strict=True):
+            near = improved(near, [path], math.exp(log))
+        times.append(ask(near, elasticities=False).rows[0].time)
+    table = np.column_stack([logs, np.ones(len(logs))])
+    powers = -np.linalg.lstsq(table, np.log(times), rcond=None)[0]
+    fitted = dict(zip(paths, powers[:-1], strict=True))
+    parts = row.details["elasticities"]
+    assert fitted[row.binding] > max(fitted.values()) - 0.3
+    worst = max(abs(parts.get(path, 0.0) - fitted[path]) for path in paths)
+    assert worst < 0.4
 
 
 def test_five_families_answer_on_a_cluster_of_today():

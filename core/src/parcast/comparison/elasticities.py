@@ -32,8 +32,10 @@ Resolve = Callable[[str, Query, Settings], Task | Prediction]
 STEP = 1e-5
 
 #: By how much where an answer jumps at so small a change. In long runs with contention, changes
-#: grow from wait to wait, as in weather; over a large one the time is smooth again.
-COARSE_STEP = 0.1
+#: grow from wait to wait, as in weather, and move the time by some percent, whatever was changed:
+#: of a number that is a tenth better that is as much as its own part of the time, of one that is
+#: twice as good a fifth of that.
+COARSE_STEP = 0.5
 
 #: The part of a time below which a number is left out: what the step leaves of a solver's digits.
 LEAST = 1e-6
@@ -66,9 +68,12 @@ REST = "rest"
 
 #: What is said of elasticities by large changes.
 _COARSE = (
-    "found with each number of the machine 10 % better, since smaller changes have messages meet "
-    "in another order; the parts of the time are rough"
+    "found with each number of the machine twice as good, since smaller changes have messages meet "
+    "in another order{moves}; the parts of the time are rough"
 )
+
+#: A scatter that is told.
+_SCATTER = 0.0005
 
 
 #: What is said of a bottleneck where the solver is not asked again.
@@ -124,6 +129,7 @@ class Elasticities:
 
     parts: Mapping[str, float]  #: by key path, the largest first, with `REST` last; they sum to 1
     step: float  #: by how much each number was improved, relatively
+    scatter: float = 0.0  #: by how much the time moves at the least change, relatively
 
     @property
     def largest(self) -> str | None:
@@ -160,7 +166,9 @@ def with_bottleneck(row: Row, explained: Elasticities, sources: Mapping[str, str
     details = {**row.details, "elasticities": explained.parts, **by_solver}
     notes = (*row.notes, *_borrowed(explained, sources))
     if explained.step == COARSE_STEP:
-        notes = (*notes, f"bottleneck: {_COARSE}")
+        percent = f", which alone moves the time by up to {100 * explained.scatter:.1f} %"
+        moves = percent if explained.scatter >= _SCATTER else ""
+        notes = (*notes, f"bottleneck: {_COARSE.format(moves=moves)}")
     binding = explained.largest or row.binding
     return attrs.evolve(row, binding=binding, details=details, notes=notes)
 
@@ -197,12 +205,14 @@ def elasticities(
     tell
         Hears what is being done.
     """
-    results = _elasticities(registry, answers, resolve_task, STEP, tell)
+    results, scatters = _elasticities(registry, answers, resolve_task, STEP, tell)
     jumping = [index for index, result in enumerate(results) if result is None]
+    if not jumping:
+        return results
     again = [answers[index] for index in jumping]
-    coarse = _elasticities(registry, again, resolve_task, COARSE_STEP, tell) if again else []
+    coarse, _ = _elasticities(registry, again, resolve_task, COARSE_STEP, tell)
     for index, result in zip(jumping, coarse, strict=True):
-        results[index] = result
+        results[index] = result and attrs.evolve(result, scatter=scatters[index])
     return results
 
 
@@ -212,7 +222,8 @@ def _elasticities(
     resolve_task: Resolve,
     step: float,
     tell: Tell,
-) -> list[Elasticities | None]:
+) -> tuple[list[Elasticities | None], list[float]]:
+    """Return the elasticities of each answer's time, and by how much all changes moved it most."""
     by_part = [_by_part(numbers_of(solved.question.query.machine)) for solved in answers]
     groups_of = [
         (solved, list(groups.values())) for solved, groups in zip(answers, by_part, strict=True)
@@ -228,10 +239,15 @@ def _elasticities(
     if step == COARSE_STEP:
         last = _shares_of_last(registry, answers, split, resolve_task, tell)
         single = [_means(*both) for both in zip(single, last, strict=True)]
-    return [
+    explained = [
         None if jumps else _sorted([path for (path,) in groups], shares, step)
         for groups, shares, jumps in zip(split, single, jumping, strict=True)
     ]
+    moves = [
+        step * max((abs(share) for share in (*groups, *numbers) if share is not None), default=0.0)
+        for groups, numbers in zip(parts, single, strict=True)
+    ]
+    return explained, moves
 
 
 def _shares_of_last(

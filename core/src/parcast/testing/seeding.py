@@ -11,6 +11,9 @@ from typing import TypeVar
 _OF_A_DAY = 100_000
 _EPOCH = date(2020, 1, 1)
 
+#: Random cases that a test has at any time, where it has as many.
+_LEAST = 10
+
 Item = TypeVar("Item")
 
 
@@ -40,5 +43,10 @@ def turn(items: Iterable[Item], of: int) -> list[Item]:
 
 
 def cases(count: int) -> int:
-    """Return how many random cases a test has: ``count``, or ``PARCAST_CASES`` times as many."""
-    return count * int(os.environ.get("PARCAST_CASES") or 1)
+    """Return how many random cases a test has: ``PARCAST_CASES`` times ``count``.
+
+    Where that is not set, as before a change lands, a third of them, but ten where there are ten.
+    """
+    if times := os.environ.get("PARCAST_CASES"):
+        return count * int(times)
+    return max(min(count, _LEAST), count // 3)
