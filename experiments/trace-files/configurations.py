@@ -71,6 +71,8 @@ PUBLISHED = (
 
 #: Why a count differs by more than 0.1 %.
 EXPLAINED = {
+    "175b_16k.yaml": "the file has a table of 16,384 positions, the model of 2,048",
+    "175b_32k.yaml": "the file has a table of 32,768 positions, the model of 2,048",
     "llama3_1_405b.yaml": "the file has 16 heads of keys, the model 8",
     "mimo-7B-rl.sh": "published are also the weights of a layer for further tokens",
     "starcoder2": "the file has an output layer of its own, the model has none",

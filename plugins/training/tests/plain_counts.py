@@ -29,7 +29,7 @@ class Counts:
         d.split = d.tp if d.sp else 1
         for name in ("first_layers", "last_layers", "window", "full_every", "dense_layers"):
             setattr(d, name, data.get(name, 0))
-        for name in ("q_rank", "rope_dim", "shared_ffn", "mtp"):
+        for name in ("q_rank", "rope_dim", "shared_ffn", "mtp", "positions"):
             setattr(d, name, data.get(name, 0))
         d.copies = 2 if d.schedule == "dualpipe" else 1
         d.chunks = d.interleave * d.copies
@@ -84,7 +84,7 @@ class Counts:
     def weights(self) -> float:
         """All of the model."""
         d: Any = self
-        total = (1 if d.tied else 2) * d.table + d.mtp * 2 * d.hidden**2
+        total = (1 if d.tied else 2) * d.table + d.mtp * 2 * d.hidden**2 + d.positions * d.hidden
         for layer in range(d.layers + d.mtp):
             experts, _, width, shared = self.ffn(layer)
             total += (
@@ -121,6 +121,7 @@ class Counts:
         if d.mtp and last and not first and not d.tied:
             tables += 1  # the embedding of the next token
         dense = tables * d.table / d.tp + last * d.mtp * 2 * d.hidden**2 / d.tp
+        dense += first * d.positions * d.hidden  # whole on each rank
         experts = 0.0
         for layer in self.layers_of(stage):
             shares = self.layer_shares(layer)
@@ -203,7 +204,7 @@ class Counts:
             each += dense * _part(ranks) + experts * _part(ranks // d.ep)
         tensor += _part(d.tp) * row * d.hidden * 4  # the embedding, forward and backward
         tables = 2 if d.pp == 1 and not d.tied else 1
-        table = tables * d.table / d.tp * _part(ranks)
+        table = (tables * d.table / d.tp + d.positions * d.hidden) * _part(ranks)
         if d.pp == 1:
             table += d.mtp * 2 * d.hidden**2 / d.tp * _part(ranks)
         return {

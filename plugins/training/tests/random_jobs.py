@@ -123,7 +123,7 @@ def random_layers(draw: random.Random, data: dict[str, Any]) -> dict[str, Any]:
     if draw.random() < 0.3:
         changes |= {"kv_rank": 48, "q_rank": draw.choice([0, 96]), "rope_dim": 16, "lora": 0}
         changes |= {"head_dim": 32, "value_dim": draw.choice([32, 64]), "kv_heads": 8}
-    return changes
+    return changes | {"positions": draw.choice([0, 0, 512])}
 
 
 def random_query(registry: Registry, seed: int) -> Query:

@@ -343,6 +343,27 @@ def test_a_model_of_gpt_2_has_keys_of_its_own(tmp_path):
     job = read(tmp_path, "config.json", json.dumps({**config, "vocab_size": 50257}))
     assert (job.layers, job.hidden, job.heads, job.sequence, job.ffn) == (12, 768, 12, 1024, None)
     assert job.weights == 12 * 12 * 768**2 + 50257 * 768
+    named = {**config, "vocab_size": 50257, "model_type": "gpt2"}
+    job = read(tmp_path, "config.json", json.dumps(named))
+    assert job.weights == 12 * 12 * 768**2 + (50257 + 1024) * 768
+    assert job.weights / 124_439_808 == pytest.approx(1, abs=1e-3)  # published, with norms, biases
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [
+        ("", 2048),
+        ("--max-position-embeddings 4096", 4096),
+        ("--max-position-embeddings $LONG", 2048),
+        ("--position-embedding-type rope --max-position-embeddings 4096", 0),
+        ("--position-embedding-type alibi", 0),
+        ("--use-rotary-position-embeddings", 0),
+    ],
+)
+def test_positions_are_learned_unless_a_script_says_otherwise(tmp_path, words, rows):
+    sizes = "--num-layers 4 --hidden-size 512 --num-attention-heads 8 --seq-length 2048"
+    text = f"pretrain_gpt.py {sizes} --global-batch-size 8 {words}"
+    assert read(tmp_path, "run.sh", text).positions == rows
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,7 @@ def test_arguments_of_megatron_are_read_back(tmp_path, zero, precision):
             "sequence": 4096, "global_batch": 256, "tp": 4, "sp": 1, "pp": 2, "interleave": 3,
             "schedule": "interleaved", "ep": 4, "zero": zero, "recompute": "selective",
             "head_dim": 128, "vocabulary": 32000, "precision": precision,
+            "positions": 8192 if zero else 0,
         },
         "job",
         {"training": KIND},

@@ -34,6 +34,7 @@ class Decoder:
     gated: bool = False  #: two matrices up (SwiGLU), not one
     vocabulary: Count = 51200  #: rows of the embedding, as padded
     tied: bool = True  #: the embedding's weights are those of the output layer
+    positions: Flag = 0  #: rows of a table of positions that is learned; 0: there is none
     experts: Count = 1  #: feed-forward parts of a layer
     active: Count = 1  #: experts that a token goes to
     shared_ffn: Flag = 0  #: width of the expert that all tokens go to; 0: there is none
@@ -151,5 +152,6 @@ class Decoder:
 
     @property
     def ends(self) -> int:
-        """Weights of embedding and output layer, and of what joins tokens behind the last layer."""
-        return (1 if self.tied else 2) * self.vocabulary * self.hidden + self.merging_weights
+        """Weights of embeddings and output layer, and of what joins tokens behind all layers."""
+        tables = (1 if self.tied else 2) * self.vocabulary + self.positions
+        return tables * self.hidden + self.merging_weights

@@ -99,6 +99,10 @@ _UNTIED = {
 }  # fmt: skip
 
 
+#: Models whose positions are learned, and rows that their tables have beside those of a sample.
+_LEARNED = {"gpt2": 0, "gpt_neo": 0, "gpt_bigcode": 0, "biogpt": 2, "opt": 2, "openai-gpt": 0}
+
+
 def is_model(data: Mapping[str, Any]) -> bool:
     """Return whether data are a model's, by their keys."""
     return any(key in data for key in ("num_hidden_layers", "n_layer", "architectures"))
@@ -133,6 +137,7 @@ def model_of(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
         "name": path.parent.name or path.stem,
         "gated": config.get("hidden_act") in {"silu", "swiglu"} or kind.startswith("gemma"),
         "tied": kind not in _UNTIED if tied is None else bool(tied),
+        "positions": model["sequence"] + _LEARNED[kind] if kind in _LEARNED else 0,
         "global_batch": 1,
         "left_out": [f"{k} = {config[k]}" for k in _LEFT_OUT if config.get(k) not in {None, 0, 1}],
         **model,

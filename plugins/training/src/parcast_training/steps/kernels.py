@@ -236,7 +236,8 @@ def _memory_bound(job: Job, layout: Layout, tokens: float) -> tuple[Kernel, ...]
 def embedding_kernels(job: Job, layout: Layout) -> tuple[Kernel, ...]:
     """Return what the first stage does before its layers, forward or backward."""
     tokens = job.micro_batch * job.sequence / layout.cp
-    return (Kernel("embedding", 0, 2 * _HALF * tokens * job.hidden, "pointwise"),)
+    rows = 3 if job.positions else 2  # of the word, and of its place, are read; one is written
+    return (Kernel("embedding", 0, rows * _HALF * tokens * job.hidden, "pointwise"),)
 
 
 def head_kernels(job: Job, layout: Layout) -> tuple[tuple[Kernel, ...], tuple[Kernel, ...]]:

@@ -242,6 +242,11 @@ def _sizes(job: Job) -> list[str]:
     ]
     if job.kv_heads and job.kv_heads != job.heads:
         lines += ["--group-query-attention", f"--num-query-groups {job.kv_heads}"]
+    sort = "learned_absolute" if job.positions else "rope"
+    lines += [
+        f"--position-embedding-type {sort}",
+        f"--max-position-embeddings {job.positions or job.sequence}",
+    ]
     lines += layer_arguments(job)
     return lines
 

@@ -19,6 +19,12 @@ _LATENT = {
     "v-head-dim": ("value_dim", 128),
 }
 
+#: Sorts of positions that are learned, in Megatron-LM and in its fork for DeepSpeed.
+_LEARNED = {"learned_absolute", "absolute"}
+
+#: Arguments of positions that are not learned.
+_NOT_LEARNED = {"use-rotary-position-embeddings", "no-position-embedding"}
+
 #: Which layers have experts: all behind the first ones.
 LAYERS_WITH_EXPERTS = r"1|\(?(?:\[0\](?:\*(?P<first>\d+))?(?P<some>\+))?\[1\](?:\*\d+)?\)?"
 
@@ -45,7 +51,16 @@ def layers_of(path: Path, settings: Mapping[str, str]) -> dict[str, Any]:
             data["full_every"] = whole(path, "--window-attn-skip-freq", period)
     if "num-experts" in settings:
         data |= _experts(path, settings)
-    return data
+    return data | _positions(settings)
+
+
+def _positions(settings: Mapping[str, str]) -> dict[str, Any]:
+    """Return the rows of a learned table of positions, which counts where nothing is said."""
+    sort = settings.get("position-embedding-type", "learned_absolute")
+    if sort not in _LEARNED or _NOT_LEARNED & settings.keys():
+        return {}
+    rows = settings.get("max-position-embeddings", "")
+    return {"positions": int(rows if rows.isdecimal() else settings.get("seq-length", "0"))}
 
 
 def _experts(path: Path, settings: Mapping[str, str]) -> dict[str, Any]:

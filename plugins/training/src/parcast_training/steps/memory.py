@@ -91,15 +91,21 @@ def trained_ends(job: Job, layout: Layout, stage: int) -> float:
 def embedding_weights(job: Job, layout: Layout, stage: int) -> float:
     """Return the weights of embedding and output layer on a rank of a stage.
 
-    A stage with the last piece has those that join tokens for further ones as well, and an
-    embedding for them.
+    One with the first piece has the table of positions, all of it on each rank. One with the last
+    piece has those that join tokens for further ones as well, and an embedding for them.
     """
-    table = job.vocabulary * job.hidden / layout.tp
+    table = table_weights(job, layout)
     tables = layout.has_first(stage) + layout.has_last(stage)
     if job.tied:
         tables = min(tables, 1)
     joining = further_weights(job, layout) if layout.has_last(stage) else 0.0
-    return table * tables + joining
+    positions = job.positions * job.hidden if layout.has_first(stage) else 0
+    return table * tables + joining + positions
+
+
+def table_weights(job: Job, layout: Layout) -> float:
+    """Return the weights of the embedding of words on a rank, or of the output layer."""
+    return job.vocabulary * job.hidden / layout.tp
 
 
 def further_weights(job: Job, layout: Layout) -> float:

@@ -142,6 +142,8 @@ def _model(recipe: Recipe, config: Part, path: Path) -> Iterator[tuple[str, str]
         raise FileError(f"{path}: model.config = {config.target} (line {config.line}) has its "
                         "numbers in another file; known are Llama3Config8B and its like; write "
                         "num_layers, hidden_size, num_attention_heads beside it")  # fmt: skip
+    usual = "learned_absolute" if config.target.startswith("GPT") else "rope"
+    yield "position-embedding-type", str(numbers.get("position_embedding_type") or usual)
     if numbers.get("gated_linear_unit") is True:
         yield "swiglu", "true"
     if numbers.get("share_embeddings_and_output_weights") is False:

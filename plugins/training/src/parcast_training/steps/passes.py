@@ -34,6 +34,7 @@ from parcast_training.steps.memory import (
     further_weights,
     gradient_bytes,
     state_bytes,
+    table_weights,
     trained_ends,
     weight_bytes,
 )
@@ -155,7 +156,7 @@ class Passes:
 
     def _forward_ends(self, piece: Piece) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
         """Return what a forward pass does before its layers and after them."""
-        before = (*self._gathering(self._table_weights), *self._embedding()) if piece.first else ()
+        before = (*self._gathering(self._first_weights), *self._embedding()) if piece.first else ()
         if not piece.last:
             return before, ()
         logits = self.time(head_kernels(self.job, self.layout)[0], self._head_precision())
@@ -170,7 +171,7 @@ class Passes:
             before = (Work("head", self._head_backward(weights=weights)),)
         if not piece.first or self.job.lora:
             return before, ()
-        return before, (*self._embedding(), *self._reducing(self._table_weights))
+        return before, (*self._embedding(), *self._reducing(self._first_weights))
 
     @cached_property
     def hides(self) -> bool:
@@ -278,7 +279,11 @@ class Passes:
 
     @property
     def _table_weights(self) -> float:
-        return self.job.vocabulary * self.job.hidden / self.layout.tp
+        return table_weights(self.job, self.layout)
+
+    @property
+    def _first_weights(self) -> float:
+        return self._table_weights + self.job.positions * self.job.hidden
 
     def _embedding(self) -> tuple[Segment, ...]:
         work = Work("embedding", self.time(embedding_kernels(self.job, self.layout), ""))

@@ -10,7 +10,7 @@ from parcast_training.steps.dualpipe import pass_counts
 from parcast_training.steps.job import Job
 from parcast_training.steps.kernels import Rates
 from parcast_training.steps.layout import Layout
-from parcast_training.steps.memory import gradient_bytes, trained_ends
+from parcast_training.steps.memory import gradient_bytes, table_weights
 from parcast_training.steps.passes import Passes, Reduces
 from parcast_training.steps.pipeline import Event, Kind, Pass
 from parcast_training.steps.playing import played
@@ -176,7 +176,7 @@ class Step:
         job = self.job
         if not (job.tied or job.mtp) or self.layout.pp == 1 or self.layout.bidirectional:
             return 0.0
-        return trained_ends(job, self.layout, 0) * gradient_bytes(job) / 2
+        return 0.0 if job.lora else table_weights(job, self.layout) * gradient_bytes(job) / 2
 
     def ends(self, before: dict[Event, Event] | None = None) -> list[float]:
         """Return when each stage ends the step."""
