@@ -86,7 +86,7 @@ def caliper_json(folder: Path, times, ranks):
 
 
 def tau(folder: Path, times, ranks):
-    """Write a file for each rank, with the same times again by who called, and by a parameter."""
+    """Write a file for each rank, with the same times again by all that TAU tells them by."""
     for rank in range(ranks):
         lines = []
         for path, seconds in times.items():
@@ -94,7 +94,11 @@ def tau(folder: Path, times, ranks):
             own = seconds[rank] * 1e6
             bar = " | " if rank % 2 else "|"
             for full, kind in ((name, group), (" => ".join(path), f"TAU_CALLPATH{bar}{group}"),
-                               (f"{name} [ <size> = <8> ]", f"TAU_PARAM{bar}{group}")):  # fmt: skip
+                               (f"{name} [ <size> = <8> ]", f"TAU_PARAM{bar}{group}"),
+                               (f"{name} [CALLSITE] [@] a.c", f"TAU_CALLSITE{bar}{group}"),
+                               (f"[CONTEXT] {name}", "TAU_SAMPLE_CONTEXT"),
+                               (f"[SAMPLE] {name} [{{a.c}} {{8}}]", "TAU_SAMPLE"),
+                               (f"[UNWIND] {name} [@] a.c", "TAU_UNWIND")):  # fmt: skip
                 lines.append(f'"{full}" 1 0 {own:.16g} {own:.16g} 0 GROUP="{kind}"')
         head = f"{len(lines)} templated_functions_MULTI_TIME\n# Name Calls Subrs Excl Incl\n"
         text = head + "\n".join(lines) + '\n1 userevents\n"Message size" 1 8 8 8 64\n'

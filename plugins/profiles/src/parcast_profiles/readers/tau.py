@@ -16,8 +16,10 @@ _LINE = re.compile(r'"((?:[^"\\]|\\.)*)" (\S+) (\S+) (\S+) (\S+) (\S+) GROUP="([
 
 #: Times that TAU counts, in microseconds.
 _TIMES = ("TIME", "GET_TIME_OF_DAY", "LINUX_TIMERS", "P_WALL_CLOCK_TIME")
-#: Groups that have the same times again: by who called, and by the values of parameters.
-_AGAIN = frozenset({"TAU_CALLPATH", "TAU_PARAM"})
+#: Groups that have the same times again: by who called and from where, by the values of parameters,
+#: and by the statements in which samples found a function.
+_AGAIN = frozenset({"TAU_CALLPATH", "TAU_CALLSITE", "TAU_PARAM", "TAU_SAMPLE",
+                    "TAU_SAMPLE_CONTEXT", "TAU_UNWIND"})  # fmt: skip
 _MOST_FILES = 1_000_000
 
 
