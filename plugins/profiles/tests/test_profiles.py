@@ -209,6 +209,22 @@ def test_processes_that_run_at_once_each_take_as_long_as_the_run(tmp_path):
     assert (profile.processes, round(profile.seconds * 1e9)) == (2, 16000)
 
 
+def test_processes_that_only_ask_for_devices_are_no_ranks(tmp_path):
+    file = nsight(tmp_path, kernels=[("gemm", 0, 6000)], copies=[], collectives=[])
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME "
+                           "(start INTEGER, end INTEGER, globalTid INTEGER)")  # fmt: skip
+        for process in (77, 90, 91):
+            connection.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (100, 9000, ?)",
+                               ((process << 24) + 3,))  # fmt: skip
+    connection.close()
+    profile = read(file).content.profile
+    assert (profile.processes, round(profile.seconds * 1e9)) == (1, 9000)
+    assert any(
+        note.startswith("2 further processes, of which no kernels") for note in profile.notes
+    )
+
+
 def test_busy_time_is_the_union_of_intervals_by_chance(tmp_path):
     for seed in range(cases(30)):
         rng = random.Random(seed)
