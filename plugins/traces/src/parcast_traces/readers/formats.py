@@ -69,7 +69,7 @@ FORMATS: tuple[Format, ...] = (
     Format("profiler of PyTorch (Kineto)", f"{_READERS}.kineto:read", several=True,
            ranks_inside=True, alike=True,
            mark=rb'\A\s*\{.*"(?:traceEvents|distributedInfo|deviceProperties)"\s*:'
-                rb'|\A\s*\[\s*\{[^}]*"ph"\s*:'),
+                rb'|\A\s*\[\s*\{(?:[^{}]|\{[^{}]*\})*"ph"\s*:'),
     Format("neutral JSON", f"{_READERS}.neutral:read", (".json",), most=_MOST_WHOLE, held=5,
            mark=rb'\A\s*\{.*"(?:t_start|ranks)"\s*:'),
 )  # fmt: skip
