@@ -274,6 +274,12 @@ def test_units_are_the_file_s_or_are_said_to_be_assumed(unit, values, factor, no
         ("d.json", b'{"column_metadata": 3}', "this is no profile of Caliper in JSON"),
         ("profile.0.0.0", b"2 templated_functions_MULTI_TIME\n", "it ends after 0 of 2 functions"),
         ("profile.0.0.0", b"1 templated_functions_MULTI_PAPI_FP_OPS\n", "counts PAPI_FP_OPS"),
+        (
+            "profile.0.0.0",
+            b"1 templated_functions_MULTI_Cache misses\n",
+            "counts Cache misses, and",
+        ),
+        ("profile.0.0.0", b"1 templated_functions_MULTI_BGP Timers\n", "it ends after 0 of 1 f"),
         ("experiment.xml", b"<!DOCTYPE HPCToolkitExperiment><a>", "experiment.xml:1: not valid"),
         (
             "experiment.xml",
@@ -301,6 +307,29 @@ def test_damage_is_one_sentence(name, content, sentence, tmp_path):
     with pytest.raises(FileError, match=re.escape(sentence)) as caught:
         read(tmp_path / name)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "words"),
+    [("met_time", "Time", ""), ("visits", "Visits", "no metric 'time', whose others are: visits")],
+)
+def test_the_metric_of_time_has_its_name_or_is_shown_by_it(name, shown, words, tmp_path):
+    path = cube(tmp_path, random_times(1, 2), 2)
+    expected = read(path).content.profile.regions
+    with tarfile.open(path) as archive:
+        members = {one.name: archive.extractfile(one).read() for one in archive.getmembers()}
+    metric = f"<uniq_name>{name}</uniq_name><disp_name>{shown}</disp_name>".encode()
+    members["anchor.xml"] = members["anchor.xml"].replace(b"<uniq_name>time</uniq_name>", metric)
+    with tarfile.open(path, "w") as archive:
+        for member, content in members.items():
+            entry = tarfile.TarInfo(member)
+            entry.size = len(content)
+            archive.addfile(entry, BytesIO(content))
+    if words:
+        with pytest.raises(FileError, match=words):
+            read(path)
+    else:
+        assert read(path).content.profile.regions == expected
 
 
 @pytest.mark.parametrize(

@@ -149,8 +149,11 @@ def hpctoolkit(folder: Path, times, ranks):
     return folder
 
 
-def cube(folder: Path, times, ranks, *, threads=1, kind="INCLUSIVE", packed=False):
-    """Write an archive of CUBE; threads beyond the first take a second each in main."""
+def cube(folder: Path, times, ranks, *, threads=1, kind="INCLUSIVE", packed=False, old=False):
+    """Write an archive of CUBE; threads beyond the first take a second each in main.
+
+    An old one calls processes and threads so, and lists no call paths: all are stored.
+    """
     paths, names = list(times), sorted({path[-1] for path in times})
     regions = "".join(
         f'<region id="{n}"><name>{name}</name><paradigm>'
@@ -169,6 +172,8 @@ def cube(folder: Path, times, ranks, *, threads=1, kind="INCLUSIVE", packed=Fals
         + "</locationgroup>"
         for rank in range(ranks)
     )
+    if old:
+        places = places.replace("locationgroup", "process").replace("location", "thread")
     anchor = (
         f'<?xml version="1.0"?><cube><metrics><metric id="4" type="{kind}"><uniq_name>time'
         "</uniq_name><dtype>DOUBLE</dtype><uom>sec</uom></metric></metrics><program>"
@@ -184,6 +189,8 @@ def cube(folder: Path, times, ranks, *, threads=1, kind="INCLUSIVE", packed=Fals
     raw, count = struct.pack(f"<{len(values)}d", *values), len(order)
     index = b"CUBEX.INDEX" + struct.pack("<ihbi", 1, 0, 1, count)
     index += struct.pack(f"<{count}i", *range(count))
+    if old:
+        index = b"CUBEX.INDEX" + struct.pack("<ihb", 1, 0, 3)
     data = b"CUBEX.DATA" + raw
     if packed:
         halves = [zlib.compress(raw[: len(raw) // 2]), zlib.compress(raw[len(raw) // 2 :])]
@@ -305,5 +312,6 @@ WRITERS = {
     "CUBE": cube,
     "CUBE, exclusive": lambda *a: cube(*a, kind="EXCLUSIVE"),
     "CUBE, packed": lambda *a: cube(*a, packed=True),
+    "CUBE, old": lambda *a: cube(*a, old=True),
     "CUBE, threads": lambda *a: cube(*a, threads=3),
 }
