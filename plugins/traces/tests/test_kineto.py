@@ -62,6 +62,15 @@ def test_profiles_before_kineto_are_lists_whose_processes_are_host_and_devices(t
             assert words in shown
 
 
+def test_events_of_other_tools_are_told(tmp_path):
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps([{"name": "f", "ph": "X", "ts": 1, "dur": 7, "pid": 3}]))
+    assert read_trace(path).notes[0].startswith("no event is of a kind that PyTorch's profiler has")
+    assert read_trace(path).ends.tolist() == [7]
+    profile(path, [event("python_function", "f", 1, 7)])
+    assert not any("another tool's" in note for note in read_trace(path).notes)
+
+
 def test_events_that_begin_and_end_apart_are_told(tmp_path):
     path = tmp_path / "trace.json"
     path.write_text(json.dumps([{"name": "f", "ph": ph, "ts": 1} for ph in "BBE"]))
