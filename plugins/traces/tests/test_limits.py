@@ -4,7 +4,7 @@ import attrs
 import pytest
 
 import parcast_traces
-from parcast import Registry
+from parcast import Registry, Status
 from parcast.errors import UnsupportedError
 from parcast_traces import to_program, workload
 from parcast_traces.readers import Limit, goal, read_trace
@@ -47,16 +47,19 @@ def test_a_limit_counts_events_that_went_to_a_file(long_trace, monkeypatch):
         read_trace(long_trace, wanted=lambda _: Limit(15_000, "cut it"))
 
 
-def test_a_trace_that_no_solver_takes_is_refused_early_and_shown(long_trace, monkeypatch):
+def test_a_trace_that_no_solver_takes_is_refused_early_and_shown(long_trace, tmp_path, monkeypatch):
     monkeypatch.setattr(workload, "OF_WORK", attrs.evolve(workload.OF_WORK, events=5000))
     registry = Registry([parcast_traces])
     with pytest.raises(UnsupportedError, match=r"over 5,000 events; .* 'parcast show' counts"):
-        registry.workload(long_trace)
+        _ = registry.workload(long_trace).content.trace
     long_trace.write_text(long_trace.read_text().replace("no line\n", ""))
     shown = registry.read(long_trace)
     assert shown.content.trace.count == 20_001
-    with pytest.raises(UnsupportedError, match="over 5,000 events"):
-        registry.compare(long_trace, {"network": {}})
+    short = tmp_path / "short.tit"
+    short.write_text("0 init\n0 compute 1e9\n0 finalize\n")
+    rows = Registry().compare([short, long_trace], "loggp-cluster", solvers="emulator.tc").rows
+    assert [row.status for row in rows] == [Status.OK, Status.REFUSED]
+    assert "over 5,000 events" in rows[1].message
 
 
 def test_a_recorded_run_that_becomes_no_program_is_sent_to_who_takes_it(tmp_path, monkeypatch):

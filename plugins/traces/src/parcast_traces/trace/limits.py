@@ -14,6 +14,10 @@ from parcast.errors import UnsupportedError
 _MOST_EVENTS = 1_000_000
 
 
+class TooLongError(UnsupportedError):
+    """A trace of more events than are wanted."""
+
+
 @attrs.frozen
 class Limit:
     """How many events a trace may have, and what a longer one is told."""
@@ -26,11 +30,11 @@ class Limit:
 
         Raises
         ------
-        UnsupportedError
+        TooLongError
             If there are more.
         """
         if events > self.events:
-            raise UnsupportedError(f"{where} has over {self.events:,} events; {self.reason}")
+            raise TooLongError(f"{where} has over {self.events:,} events; {self.reason}")
 
 
 #: Of a trace without times: it becomes a program for whatever solves it.
