@@ -199,6 +199,7 @@ def test_actions_of_one_rank_are_read_with_those_beside_them(tmp_path):
     ("name", "text", "command"),
     [
         ("net.pnml", "<pnml/>", "petri solve"),
+        ("net.xml", '<?xml version="1.0"?>\n<pnml xmlns="a"/>', "petri solve"),
         ("net.jsimg", "<pnml/>", "spmd network"),
         ("net.jmva", "<pnml/>", "spmd network"),
         ("times.csv", "p,time\n1,3 s\n", "scaling"),
