@@ -50,8 +50,8 @@ WANTED = (
     ("brandonneth+hpctoolkit-demo", r"experiment\.xml$", "milan-hdr"),
     ("JC-me-coding+dtu_mlops", r"^trace\.json$", "milan-hdr"),
     ("EpsilonPiDelta+mlops_1", r"trace\.json$", "milan-hdr"),
-    ("harryjmoss+particle_transformer", r"trace\.json$", "milan-hdr"),
-    ("KeondoPark+luxmea", r"trace\.json$", "milan-hdr"),
+    ("harryjmoss+particle_transformer", r"^(gpu|profiler_trace(_single)?)\w*\.json$", "a100-hdr"),
+    ("KeondoPark+luxmea", r"^profiler_trace\.json$", "milan-hdr"),
     ("EricDinging+astra-sim-hybrid-parallelism", r"^(?!.*microbench).*\.0\.et$", "milan-hdr"),
     *(
         (repository, r"\.sqlite$", "a100-hdr")
@@ -85,7 +85,100 @@ WANTED = (
             "SteampunkIslande+slurm-usage-report-rs",
         )
     ),
+    ("youtao1999+CT_toy", r"^sacct_output\.txt$", "walltime"),
+    *(
+        (repository, r"trace\w*\.json$", "a100-hdr")
+        for repository in (
+            "HazyResearch+zoology",
+            "CodingPlatelets+SwitchTransformers",
+            "CongSheng+SpikingConvNN-AudioClassification",
+            "ChrisVN123+mlops_testmappe",
+            "marcalph+kernelforge",
+            "floritange+ebpf_cuda_monitoring",
+            "twxs+cxxtracing",
+            "HaydenA0+small-c-profiler",
+        )
+    ),
+    ("jjasoncool+ROCm-ASTRAsim", r"trace_rank_0_epoch_(1|10)\.json$", "milan-hdr"),
+    ("shuoshuc+astra-sim-artifacts", r"\.0\.et$", "milan-hdr"),
+    ("jinsun-yoo+astra-sim", r"\.0\.et$", "milan-hdr"),
+    ("bsc-mem+PROFET-PARAVER", r"^tests/traces/.*\.prv$", "milan-hdr"),
+    ("Aryag1507+CSCE435Project", r"(t1024-v1048576-i2|p1024-a262144|merge)\.cali$", "milan-hdr"),
+    ("daaangdennis+CSCE435_Project_2024", r"-p(2|1024)-a18\.cali$", "milan-hdr"),
+    ("kimcchen+CSCE435_Project", r"^bitonic.*p16-a134217728-\w+\.cali$", "milan-hdr"),
+    *(
+        (repository, r"profile\.0\.0\.0$", "milan-hdr")
+        for repository in (
+            "AlexDalt+HPC-Lattice-Boltzmann",
+            "ThanGeo+Hecatoncheir",
+            "ParaToolsInc+taucmdr",
+            "Arroch35+Lab1-Parallel-Programming",
+            "brunowu+m-UCGLE",
+            "jeevan0920+CS633-Project",
+            "NarcisNogue+CAP_Practica1",
+        )
+    ),
+    ("amintos+mpi-factoring", r"^profile\.[\d.]+$", "milan-hdr"),
+    ("readex-eu+readex-scorep", r"\.cubex$|profile\.0\.0\.0$", "milan-hdr"),
+    ("kusnezoff-alexander+otf2_cli_profile", r"\.cubex$", "milan-hdr"),
+    *(
+        (repository, r"^report\d+\.sqlite$", "a100-hdr")
+        for repository in (
+            "blbadger+threebody",
+            "frasertajima+WeatherBench2",
+            "IkerCanut+fire_spread",
+            "davidev886+tutorial_vqe",
+            "StellaWava+benchmarking-n-profiling-",
+            "CO18326+uvmTorch",
+            "NVIDIA+Fuser",
+        )
+    ),
+    ("ZhangXin8069+qcu", r"^refer/qcu/(test/)?report[15]\.sqlite$", "a100-hdr"),
+    ("spcl+HTSIM-old", r"^goal_converter/(incast_64|multiple|perm_across)\w*\.goal$", "milan-hdr"),
+    ("oar-team+batsim-experiments", r"\.tit$", "milan-hdr"),
+    *(
+        (repository, wanted, "")
+        for repository, wanted in (
+            ("TamiaoNguyen+petri-net-project", r"\.pnml$"),
+            ("FrankBGao+pnml_from_place", r"\.pnml$"),
+            ("bptlab+lola-webservice", r"\.pnml$"),
+            ("gingerabsurdity+hldiscovery", r"^(nets/)?[^/]*\.pnml$"),
+            ("irgangla+pntools", r"\.pnml$"),
+            ("khiemtruong53+PetriNet_Python", r"\.pnml$"),
+            ("pedrogleta+yawl-to-pnml", r"\.pnml$"),
+            ("nikita-kostylev+federated-est-miner", r"^tests/.*\.pnml$"),
+            ("vbloemen+pnmlprod", r"\.pnml$"),
+            ("ainnoot+ilp-pn-repair", r"^Syntetic_data/.*\.pnml$"),
+        )
+    ),
 )
+#: Where files were that later commits have no more.
+COMMITS = {
+    "harryjmoss+particle_transformer": "466d60845dd219941ab184d2f6f7845d2ce87c8d",
+    "KeondoPark+luxmea": "eb9f0e1e029232adfa7728e5e4668561a78ee9eb",
+    "HazyResearch+zoology": "0f98dfe96d5ed1c994794d5d8d82f5c03b580b0c",
+    "CodingPlatelets+SwitchTransformers": "8b421f1efc4f711443f4597458fd57b4ce8dd9a7",
+    "CongSheng+SpikingConvNN-AudioClassification": "34060944cde8d7753e87f19ebf34ef7472bfd979",
+    "jjasoncool+ROCm-ASTRAsim": "c765bf428312e34e11c1be0cb29c87eb95135625",
+    "marcalph+kernelforge": "3d1667d8c81856105e9dea9c0a9cee35a29e8f29",
+    "AlexDalt+HPC-Lattice-Boltzmann": "9b204e2f84f67842b6b8cf91eb03ee39a03ee0a9",
+    "amintos+mpi-factoring": "87496af34235e19cf4a6d14491b56d50a38a4dd7",
+    "ThanGeo+Hecatoncheir": "6ef63324f6546937a2f8f8e422119f6eaf20d02b",
+    "ParaToolsInc+taucmdr": "cb68dfd8f28a852f7beaeabc4252d233f80edad5",
+    "brunowu+m-UCGLE": "ecdac8bfb6afbfd3dee3531c56dacb88e942de92",
+    "jeevan0920+CS633-Project": "44dde20f02d7ef1003ea9349203b0a847cd9a663",
+    "kusnezoff-alexander+otf2_cli_profile": "c9a5b5eb1611f9efb69484d5a29533847cf149ee",
+    "blbadger+threebody": "076f5cd0a69699919fd23323ff375b74e0aff958",
+    "IkerCanut+fire_spread": "8c67db295796d4cc33b360fe2a108849aef409ff",
+    "davidev886+tutorial_vqe": "c242edb3f5b603d0fcd6744bbaf24626e5d9057a",
+    "StellaWava+benchmarking-n-profiling-": "74baf909d5f1b13d21fe74d7728f9573589ecfcb",
+    "ZhangXin8069+qcu": "8b3cd9e30793826473d0ed5f872482810cf82ebd",
+    "NVIDIA+Fuser": "ee4fcf30530528664783f7729b1559829fd42d9e",
+    "spcl+HTSIM-old": "6b0d460065926feb368aa7e9606c6477fcf7a293",
+    "bptlab+lola-webservice": "8bbab4bb3bee6b643c6e75a7f4e2b8c0828971db",
+    "ainnoot+ilp-pn-repair": "dcd5328d386e9d5577d6ed0fcd69c410d9f9b60c",
+    "youtao1999+CT_toy": "7c426036952ec5aed182967d96e9b4ace3712f07",
+}
 _LIMIT = 300
 
 
@@ -103,7 +196,8 @@ def asked(arguments: Sequence[str], folder: Path) -> tuple[int, str]:
 
 def counted(path: Path) -> str:
     """Return how many places and transitions the XML of a net has, as the command says it."""
-    names = [element.tag.rpartition("}")[2] for element in ET.parse(path).iter()]  # noqa: S314
+    root = ET.parse(path)  # noqa: S314
+    names = [element.tag.rpartition("}")[2] for element in root.iter() if element.get("id")]
     return f"{names.count('place'):,} places, {names.count('transition'):,} transitions"
 
 
@@ -207,7 +301,8 @@ def main() -> None:
     by_repository = kept_rows(options.output, options.clones)
     for repository, wanted, machine in WANTED:
         rows = list[list[str]]()
-        for name, _, commit, folder in wanted_files(options.clones, repository, wanted):
+        at = COMMITS.get(repository, "HEAD")
+        for name, _, commit, folder in wanted_files(options.clones, repository, wanted, at):
             if re.search(r"(^|/)profile\.[1-9]\d*\.0\.0$", name):
                 continue  # of another rank of the same run
             rows.append(row(repository, commit, name, machine, folder))

@@ -79,16 +79,16 @@ def materialised(
 
 
 def wanted_files(
-    clones: Path, repository: str, wanted: str
+    clones: Path, repository: str, wanted: str, commit: str = "HEAD"
 ) -> Iterator[tuple[str, Path, str, Path]]:
     """Yield name, path, commit and folder of the wanted files; none where there is no clone."""
     clone = clones / repository
     clone = clone / "repo" if (clone / "repo").is_dir() else clone
     if not clone.is_dir():
         return
-    commit = git(clone, "rev-parse", "HEAD").decode().strip()
+    commit = git(clone, "rev-parse", commit).decode().strip()
     with tempfile.TemporaryDirectory() as folder:
-        for name, path in materialised(clone, wanted, Path(folder)):
+        for name, path in materialised(clone, wanted, Path(folder), commit):
             yield name, path, commit, Path(folder)
 
 
@@ -117,14 +117,15 @@ def renewed(page: Path, rows: list[list[str]]) -> list[list[str]]:
 def profile_counted(path: Path) -> dict[str, str]:
     """Return kernels, copies and fills of a profile, by their own durations, and those of NCCL."""
     data = json.loads(text_of(path), parse_float=Decimal)
+    events = data if isinstance(data, list) else data["traceEvents"]
     counts: dict[str, list[int]] = {}
-    for event in data["traceEvents"]:
+    for event in events:
         kind = str(event.get("cat", "")).lower()
         if event.get("ph") == "X" and kind in DEVICE and event.get("dur", -1) >= 0:
             own = kind == "kernel" and re.match(r"[nr]ccl", event["name"], re.IGNORECASE)
             label = "kernels that communicate" if own else kind
             counts.setdefault(label, []).append(int(event["dur"] * 1000))
-    calls = [event["args"] for event in data["traceEvents"] if _is_call(event)]
+    calls = [event["args"] for event in events if _is_call(event)]
     facts = {}
     if calls and len(calls) == len(counts.get("kernels that communicate", ())):
         moved = sum(args["In msg nelems"] * WIDTHS[args["dtype"]] for args in calls)

@@ -14,8 +14,10 @@ from petri_nets import random_net
 
 from parcast.cli import main
 from parcast.testing import seeds
+from parcast_petri.commands.arguments import read_net
 from parcast_petri.nets.invariants import prove
 from parcast_petri.nets.net import Net, Transition
+from parcast_petri.programs.lowering import joined_ends
 
 RING = """def program(rank, size):
     compute(8)
@@ -131,3 +133,21 @@ def test_a_ring_is_bounded_and_a_source_is_not(ring, capsys):
     assert proof.dead_transitions == ("swap", "back")
     assert {"swap": 1, "back": 1} in proof.transition_invariants
     assert "can never fire: 'swap', 'back'" in proof.report()
+
+
+def test_a_place_called_end_joins_processes_only_in_nets_of_programs(tmp_path, ring, capsys):
+    tries = "".join(f'<transition id="{name}"/>' for name in ("pay", "reject"))
+    ends = [pair for name in ("pay", "reject") for pair in (("start", name), (name, "end"))]
+    arcs = "".join(f'<arc id="a{number}" source="{source}" target="{target}"/>'
+                   for number, (source, target) in enumerate(ends))  # fmt: skip
+    (tmp_path / "flow.pnml").write_text(
+        '<pnml><net id="n" type="http://www.pnml.org/version-2009/grammar/ptnet"><page id="g">'
+        '<place id="start"><initialMarking><text>1</text></initialMarking></place>'
+        f'<place id="end"/>{tries}{arcs}</page></net></pnml>'
+    )
+    assert main(["petri", "net", ring, "-p", "2", "-o", str(tmp_path / "ring.pnml")]) == 0
+    nets = {name: read_net(tmp_path / f"{name}.pnml").net for name in ("flow", "ring")}
+    assert {name: joined_ends(net) for name, net in nets.items()} == {"flow": frozenset(),
+                                                                      "ring": {"end"}}  # fmt: skip
+    main(["petri", "prove", str(tmp_path / "flow.pnml")])
+    assert "no deadlock" in capsys.readouterr().out

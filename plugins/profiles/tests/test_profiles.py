@@ -209,6 +209,22 @@ def test_processes_that_run_at_once_each_take_as_long_as_the_run(tmp_path):
     assert (profile.processes, round(profile.seconds * 1e9)) == (2, 16000)
 
 
+def test_processes_that_only_ask_for_devices_are_no_ranks(tmp_path):
+    file = nsight(tmp_path, kernels=[("gemm", 0, 6000)], copies=[], collectives=[])
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME "
+                           "(start INTEGER, end INTEGER, globalTid INTEGER)")  # fmt: skip
+        for process in (77, 90, 91):
+            connection.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (100, 9000, ?)",
+                               ((process << 24) + 3,))  # fmt: skip
+    connection.close()
+    profile = read(file).content.profile
+    assert (profile.processes, round(profile.seconds * 1e9)) == (1, 9000)
+    assert any(
+        note.startswith("2 further processes, of which no kernels") for note in profile.notes
+    )
+
+
 def test_busy_time_is_the_union_of_intervals_by_chance(tmp_path):
     for seed in range(cases(30)):
         rng = random.Random(seed)
@@ -258,6 +274,12 @@ def test_units_are_the_file_s_or_are_said_to_be_assumed(unit, values, factor, no
         ("d.json", b'{"column_metadata": 3}', "this is no profile of Caliper in JSON"),
         ("profile.0.0.0", b"2 templated_functions_MULTI_TIME\n", "it ends after 0 of 2 functions"),
         ("profile.0.0.0", b"1 templated_functions_MULTI_PAPI_FP_OPS\n", "counts PAPI_FP_OPS"),
+        (
+            "profile.0.0.0",
+            b"1 templated_functions_MULTI_Cache misses\n",
+            "counts Cache misses, and",
+        ),
+        ("profile.0.0.0", b"1 templated_functions_MULTI_BGP Timers\n", "it ends after 0 of 1 f"),
         ("experiment.xml", b"<!DOCTYPE HPCToolkitExperiment><a>", "experiment.xml:1: not valid"),
         (
             "experiment.xml",
@@ -285,6 +307,29 @@ def test_damage_is_one_sentence(name, content, sentence, tmp_path):
     with pytest.raises(FileError, match=re.escape(sentence)) as caught:
         read(tmp_path / name)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "words"),
+    [("met_time", "Time", ""), ("visits", "Visits", "no metric 'time', whose others are: visits")],
+)
+def test_the_metric_of_time_has_its_name_or_is_shown_by_it(name, shown, words, tmp_path):
+    path = cube(tmp_path, random_times(1, 2), 2)
+    expected = read(path).content.profile.regions
+    with tarfile.open(path) as archive:
+        members = {one.name: archive.extractfile(one).read() for one in archive.getmembers()}
+    metric = f"<uniq_name>{name}</uniq_name><disp_name>{shown}</disp_name>".encode()
+    members["anchor.xml"] = members["anchor.xml"].replace(b"<uniq_name>time</uniq_name>", metric)
+    with tarfile.open(path, "w") as archive:
+        for member, content in members.items():
+            entry = tarfile.TarInfo(member)
+            entry.size = len(content)
+            archive.addfile(entry, BytesIO(content))
+    if words:
+        with pytest.raises(FileError, match=words):
+            read(path)
+    else:
+        assert read(path).content.profile.regions == expected
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def caliper_json(folder: Path, times, ranks):
 
 
 def tau(folder: Path, times, ranks):
-    """Write a file for each rank, with the same times again by who called, and by a parameter."""
+    """Write a file for each rank, with the same times again by all that TAU tells them by."""
     for rank in range(ranks):
         lines = []
         for path, seconds in times.items():
@@ -94,7 +94,11 @@ def tau(folder: Path, times, ranks):
             own = seconds[rank] * 1e6
             bar = " | " if rank % 2 else "|"
             for full, kind in ((name, group), (" => ".join(path), f"TAU_CALLPATH{bar}{group}"),
-                               (f"{name} [ <size> = <8> ]", f"TAU_PARAM{bar}{group}")):  # fmt: skip
+                               (f"{name} [ <size> = <8> ]", f"TAU_PARAM{bar}{group}"),
+                               (f"{name} [CALLSITE] [@] a.c", f"TAU_CALLSITE{bar}{group}"),
+                               (f"[CONTEXT] {name}", "TAU_SAMPLE_CONTEXT"),
+                               (f"[SAMPLE] {name} [{{a.c}} {{8}}]", "TAU_SAMPLE"),
+                               (f"[UNWIND] {name} [@] a.c", "TAU_UNWIND")):  # fmt: skip
                 lines.append(f'"{full}" 1 0 {own:.16g} {own:.16g} 0 GROUP="{kind}"')
         head = f"{len(lines)} templated_functions_MULTI_TIME\n# Name Calls Subrs Excl Incl\n"
         text = head + "\n".join(lines) + '\n1 userevents\n"Message size" 1 8 8 8 64\n'
@@ -145,8 +149,11 @@ def hpctoolkit(folder: Path, times, ranks):
     return folder
 
 
-def cube(folder: Path, times, ranks, *, threads=1, kind="INCLUSIVE", packed=False):
-    """Write an archive of CUBE; threads beyond the first take a second each in main."""
+def cube(folder: Path, times, ranks, *, threads=1, kind="INCLUSIVE", packed=False, old=False):
+    """Write an archive of CUBE; threads beyond the first take a second each in main.
+
+    An old one calls processes and threads so, and lists no call paths: all are stored.
+    """
     paths, names = list(times), sorted({path[-1] for path in times})
     regions = "".join(
         f'<region id="{n}"><name>{name}</name><paradigm>'
@@ -165,6 +172,8 @@ def cube(folder: Path, times, ranks, *, threads=1, kind="INCLUSIVE", packed=Fals
         + "</locationgroup>"
         for rank in range(ranks)
     )
+    if old:
+        places = places.replace("locationgroup", "process").replace("location", "thread")
     anchor = (
         f'<?xml version="1.0"?><cube><metrics><metric id="4" type="{kind}"><uniq_name>time'
         "</uniq_name><dtype>DOUBLE</dtype><uom>sec</uom></metric></metrics><program>"
@@ -180,6 +189,8 @@ def cube(folder: Path, times, ranks, *, threads=1, kind="INCLUSIVE", packed=Fals
     raw, count = struct.pack(f"<{len(values)}d", *values), len(order)
     index = b"CUBEX.INDEX" + struct.pack("<ihbi", 1, 0, 1, count)
     index += struct.pack(f"<{count}i", *range(count))
+    if old:
+        index = b"CUBEX.INDEX" + struct.pack("<ihb", 1, 0, 3)
     data = b"CUBEX.DATA" + raw
     if packed:
         halves = [zlib.compress(raw[: len(raw) // 2]), zlib.compress(raw[len(raw) // 2 :])]
@@ -301,5 +312,6 @@ WRITERS = {
     "CUBE": cube,
     "CUBE, exclusive": lambda *a: cube(*a, kind="EXCLUSIVE"),
     "CUBE, packed": lambda *a: cube(*a, packed=True),
+    "CUBE, old": lambda *a: cube(*a, old=True),
     "CUBE, threads": lambda *a: cube(*a, threads=3),
 }

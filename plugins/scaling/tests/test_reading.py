@@ -191,6 +191,11 @@ def test_a_table_without_times_is_none(tmp_path):
         ("e.txt", "PARAMETER p n\nPOINTS ( 4 1 ) ( 8 )\n", "a point has not 2 values"),
         ("s.csv", "JobID,Elapsed\n1,00:01:00\n", "no column says how large jobs were"),
         ("s.csv", "JobID|State|NNodes|Partition\n1|COMPLETED|2|a\n", "ask for Elapsed: sacct"),
+        (
+            "s.txt",
+            "JobID   JobName      State\n------ -------- ----------\n1             a  COMPLETED\n",
+            "does not say how long jobs took; ask for Elapsed",
+        ),
         ("s.csv", "JobID,NNodes,Elapsed\n1,4,soon\n", "s.csv:2: elapsed = 'soon' is no time"),
         ("s.csv", "JobID,NNodes,Elapsed\n1,many,00:01:00\n", "nnodes = 'many' must be a whole"),
     ],

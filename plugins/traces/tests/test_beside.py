@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 from parcast import Registry
+from parcast.cli import main
+from parcast.errors import UnsupportedError
 from parcast.program.matching import algorithms, groups
 from parcast.program.matching.beside import interleaved
 from parcast.program.matching.collectives import steps
 from parcast.testing import cases, seeds, turn
+from parcast_traces.readers import read_trace
 
 CASES = cases(12)
 
@@ -47,6 +50,19 @@ def chakra(folder, collective, computing):
         text = json.dumps({"workload_graph": nodes})
         (folder / f"c.{rank}.json").write_text(text)
     return folder / "c.0.json"
+
+
+def test_a_rank_alone_whose_whole_time_is_in_collectives_is_refused(tmp_path, capsys):
+    path = chakra(tmp_path, {"comm_type": 0, "comm_size": 4096}, [9])
+    assert any("times are too low" in note for note in read_trace(path).notes)
+    graph = json.loads(path.read_text())["workload_graph"]
+    for node in graph:
+        node.pop("runtime", None)
+    path.write_text(json.dumps({"workload_graph": graph}))
+    with pytest.raises(UnsupportedError, match="collectives are all that takes time in it, and no"):
+        read_trace(path)
+    assert main(["show", str(path)]) == 0
+    assert "1 calls, 4,096 bytes" in capsys.readouterr().out
 
 
 def seconds(workload, machine, solver="emulator.tc"):

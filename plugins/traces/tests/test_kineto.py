@@ -46,6 +46,38 @@ def names(trace, rank=0):
     return [trace.name(number) for number in range(low, high)]
 
 
+def test_profiles_before_kineto_are_lists_whose_processes_are_host_and_devices(tmp_path, capsys):
+    path = tmp_path / "trace.json"
+    spans = [("aten::conv2d", 0.5, 90, "CPU"), ("aten::conv2d", 40, 80.25, "CUDA"),
+             ("aten::relu", 120, 5, "CUDA")]  # fmt: skip
+    events = [{"name": name, "ph": "X", "ts": ts, "dur": dur, "tid": 1, "pid": f"{of} functions",
+               "args": {}} for name, ts, dur, of in spans]  # fmt: skip
+    for order in ("name", "args"):
+        events = [{order: one[order], **one} for one in events]
+        path.write_text(json.dumps(events))
+        main(["show", str(path)])
+        shown = " ".join(capsys.readouterr().out.split())
+        for words in ("work.host operations 1, 0.000090000 s", "work.kernels 2, 0.000085250 s",
+                      "span 0.0001245 s", "skipped nothing"):  # fmt: skip
+            assert words in shown
+
+
+def test_events_of_other_tools_are_told(tmp_path):
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps([{"name": "f", "ph": "X", "ts": 1, "dur": 7, "pid": 3}]))
+    assert read_trace(path).notes[0].startswith("no event is of a kind that PyTorch's profiler has")
+    assert read_trace(path).ends.tolist() == [7]
+    profile(path, [event("python_function", "f", 1, 7)])
+    assert not any("another tool's" in note for note in read_trace(path).notes)
+
+
+def test_events_that_begin_and_end_apart_are_told(tmp_path):
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps([{"name": "f", "ph": ph, "ts": 1} for ph in "BBE"]))
+    with pytest.raises(FileError, match=r"takes time in its traceEvents: 2 begin apart from their"):
+        read(path)
+
+
 @pytest.mark.parametrize(
     ("name", "rank"),
     [

@@ -1,13 +1,18 @@
 """Traces that are longer than is wanted: refused before they are read as a whole."""
 
+import gzip
+import io
+import random
+import tarfile
+
 import attrs
 import pytest
 
 import parcast_traces
-from parcast import Registry
-from parcast.errors import UnsupportedError
+from parcast import Registry, Status
+from parcast.errors import FileError, UnsupportedError
 from parcast_traces import to_program, workload
-from parcast_traces.readers import Limit, goal, read_trace
+from parcast_traces.readers import Limit, goal, read_trace, unpacking
 from parcast_traces.trace.limits import OF_RECORDED
 
 
@@ -47,16 +52,19 @@ def test_a_limit_counts_events_that_went_to_a_file(long_trace, monkeypatch):
         read_trace(long_trace, wanted=lambda _: Limit(15_000, "cut it"))
 
 
-def test_a_trace_that_no_solver_takes_is_refused_early_and_shown(long_trace, monkeypatch):
+def test_a_trace_that_no_solver_takes_is_refused_early_and_shown(long_trace, tmp_path, monkeypatch):
     monkeypatch.setattr(workload, "OF_WORK", attrs.evolve(workload.OF_WORK, events=5000))
     registry = Registry([parcast_traces])
     with pytest.raises(UnsupportedError, match=r"over 5,000 events; .* 'parcast show' counts"):
-        registry.workload(long_trace)
+        _ = registry.workload(long_trace).content.trace
     long_trace.write_text(long_trace.read_text().replace("no line\n", ""))
     shown = registry.read(long_trace)
     assert shown.content.trace.count == 20_001
-    with pytest.raises(UnsupportedError, match="over 5,000 events"):
-        registry.compare(long_trace, {"network": {}})
+    short = tmp_path / "short.tit"
+    short.write_text("0 init\n0 compute 1e9\n0 finalize\n")
+    rows = Registry().compare([short, long_trace], "loggp-cluster", solvers="emulator.tc").rows
+    assert [row.status for row in rows] == [Status.OK, Status.REFUSED]
+    assert "over 5,000 events" in rows[1].message
 
 
 def test_a_recorded_run_that_becomes_no_program_is_sent_to_who_takes_it(tmp_path, monkeypatch):
@@ -77,6 +85,28 @@ def test_actions_are_counted_before_any_of_them_is_read(tmp_path):
         read_trace(path, wanted=lambda _: Limit(2, "cut it"))
     with pytest.raises(Exception, match="there is no action"):
         read_trace(path, wanted=lambda _: Limit(3, "cut it"))
+
+
+@pytest.mark.parametrize("packing", ["gz", "tgz"])
+def test_actions_are_counted_while_they_are_unpacked(packing, tmp_path, monkeypatch):
+    monkeypatch.setattr(unpacking, "_CHUNK", 1000)
+    draw = random.Random(7)  # so that gzip does not squeeze all into a few bytes
+    text = "".join(f"0 send 0 {draw.randrange(10**9)} 8\n0 compute 1\n" for _ in range(6000))
+    path = tmp_path / f"long.tit.{packing}"
+    if packing == "gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        with tarfile.open(path, "w:gz") as archive:
+            for name in ("a.tit", "b.tit"):
+                entry = tarfile.TarInfo(name)
+                entry.size = len(text)
+                archive.addfile(entry, io.BytesIO(text.encode()))
+    path.write_bytes(path.read_bytes()[:-100])  # which is found where it is unpacked to its end
+    most = 5900 if packing == "gz" else 8900
+    with pytest.raises(UnsupportedError, match=rf"{path.name} has over {most:,} events; cut it"):
+        read_trace(path, wanted=lambda _: Limit(most, "cut it"))
+    with pytest.raises(FileError, match="is cut off or damaged"):
+        read_trace(path, wanted=lambda _: Limit(20_000, "cut it"))
 
 
 def test_a_long_rank_of_a_schedule_is_refused_within_it(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ import io
 import lzma
 import tarfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -139,7 +140,7 @@ def test_bombs_are_left_before_they_are_unpacked(tmp_path, monkeypatch):
         read_trace(path.rename(tmp_path / "bomb.gz"))
     path.write_bytes(gzip.compress(b"num_ranks 1\n" + b" \n" * (8 << 20)))
     with pytest.raises(FileError, match="has more than 1 MiB unpacked"):
-        unpacking.unpack(path, target, 1 << 20)
+        unpacking.unpack(path, target, 1 << 20, Mock())
     assert target.stat().st_size <= 1 << 20
     deep = {f"{number}.txt": "" for number in range(40)}
     (tmp_path / "many.tar").write_bytes(archive(deep))
@@ -198,6 +199,7 @@ def test_actions_of_one_rank_are_read_with_those_beside_them(tmp_path):
     ("name", "text", "command"),
     [
         ("net.pnml", "<pnml/>", "petri solve"),
+        ("net.xml", '<?xml version="1.0"?>\n<pnml xmlns="a"/>', "petri solve"),
         ("net.jsimg", "<pnml/>", "spmd network"),
         ("net.jmva", "<pnml/>", "spmd network"),
         ("times.csv", "p,time\n1,3 s\n", "scaling"),

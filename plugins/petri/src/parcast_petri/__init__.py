@@ -41,13 +41,15 @@ FOLLOWED = ("background", "links", "traffic", *COST_FEATURES)
 
 
 #: Files of nets, which a command takes.
-parcast_readers = (
+parcast_readers = tuple(
     Reader(
-        ".pnml",
+        suffix,
         "parcast_petri.nets.pnml.reading:read_pnml",
         "A Petri net.",
+        mark=mark,
         command="petri solve",
-    ),
+    )
+    for suffix, mark in ((".pnml", ""), (".xml", r"<pnml\b"), (".tapn", r"<pnml\b"))
 )
 
 parcast_solvers = (

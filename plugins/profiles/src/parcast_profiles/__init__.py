@@ -10,13 +10,16 @@ _ANY = (
     r"|(?m:^(?:profile\.\d+\.\d+\.\d+|experiment\.xml|profile\.cubex|meta\.db)$)"
 )
 
+#: What a list of trees of calls begins with, and no list of events.
+_TREE = r'\[\s*\{\s*"(?:name|frame|metrics)"(?![^{}]*"ph"\s*:)'
+
 _READ = {
     ".cali": ("A profile of Caliper.", ""),
     ".cubex": ("A profile of Score-P (CUBE).", ""),
     ".sqlite": ("What Nsight Systems exports.", ""),
     ".json": (
         "A profile of Caliper, as cali-query prints it, or of Hatchet and Thicket.",
-        r'"column_metadata"|\A\s*(?:\[\s*\{\s*"(?:name|frame|metrics)"|\{\s*"graph")',
+        r'"column_metadata"|\A\s*(?:' + _TREE + r'|\{\s*"graph")',
     ),
     ".db": ("A database of HPCToolkit 4, which is refused with what to do.", ""),
     ".csv": ("A table of events, as Pipit has it.", r"\ATimestamp \((?:m|u|n)?s\)"),

@@ -49,7 +49,7 @@ FORMATS = (
     Format(rb"\APROJECTIONS_ID", f"{_READERS}.projections:read"),
     Format(rb"\AHPCTOOLKIT(?:meta|prof|ctxt|trce)", f"{_READERS}.hatchet_json:refuse_database"),
     Format(
-        rb'\A\s*(?:\[\s*\{\s*"(?:name|frame|metrics)"|\{\s*"graph")',
+        rb'\A\s*(?:\[\s*\{\s*"(?:name|frame|metrics)"(?![^{}]*"ph"\s*:)|\{\s*"graph")',
         f"{_READERS}.hatchet_json:read",
     ),
     Format(rb"\A\s*\{", f"{_READERS}.caliper_json:read"),

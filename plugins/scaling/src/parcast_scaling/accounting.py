@@ -42,8 +42,8 @@ def is_accounting(text: str) -> bool:
         return re.match(r'\s*\{\s*"(?:jobs|meta)"', text) is not None and '"elapsed"' in text
     line = next(iter(_lines(text)), (0, ""))[1]
     heads = {word.strip().lower() for word in re.split(r"[|,;\t ]+", line)}
-    timed = bool(heads & {"jobid", "jobidraw"}) and bool(heads & {"elapsed", "elapsedraw"})
-    return timed or len(heads & _COLUMNS) >= _FEW
+    stated = heads & {"elapsed", "elapsedraw"} or ("state" in heads and "time" not in heads)
+    return bool(heads & {"jobid", "jobidraw"} and stated) or len(heads & _COLUMNS) >= _FEW
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

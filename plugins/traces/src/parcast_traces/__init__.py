@@ -15,7 +15,7 @@ _ANY = (
 
 _JSON = (
     r'"(t_start|traceEvents|distributedInfo|deviceProperties)"|_NODE"|"ranks": *\[|"comms":'
-    r'|"workload_graph"|\A\s*\{\s*"schema": *"\d'
+    r'|"workload_graph"|\A\s*\{\s*"schema": *"\d|\A\s*\[\s*\{(?:[^{}]|\{[^{}]*\})*"ph"\s*:'
 )
 
 #: What is read by suffix, and what tells it from other files of this suffix.

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from parcast import Query, Workload
-from parcast.errors import InvalidPointError
+from parcast.errors import InvalidPointError, ParcastError
 from parcast.files import ASSUMED_ALIKE
 from parcast.model import Repetitions
 from parcast_traces.describing import described
 from parcast_traces.errors import MissingRanksError
 from parcast_traces.trace.columns import Floats, Ints, Trace
-from parcast_traces.trace.limits import OF_WORK, Limit
+from parcast_traces.trace.limits import OF_WORK, Limit, TooLongError
 
 if TYPE_CHECKING:
     from parcast_traces.readers import Format, Wanted
@@ -82,9 +82,9 @@ def workload(trace: Trace, path: Path) -> Workload:
 
 @attrs.frozen(eq=False)
 class Unfinished:
-    """A run some of whose ranks are missing: it can be shown, and nothing more."""
+    """A run some of whose ranks are missing, or that is too long: it cannot be solved."""
 
-    error: MissingRanksError
+    error: ParcastError
 
     @property
     def trace(self) -> Trace:
@@ -92,7 +92,7 @@ class Unfinished:
 
         Raises
         ------
-        MissingRanksError
+        ParcastError
             Always.
         """
         raise self.error
@@ -102,7 +102,7 @@ class Unfinished:
 
         Raises
         ------
-        MissingRanksError
+        ParcastError
             Always.
         """
         raise self.error
@@ -111,10 +111,8 @@ class Unfinished:
 def read(path: Path) -> Workload:
     """Return the trace in a file as a workload to be solved.
 
-    Raises
-    ------
-    UnsupportedError
-        If it has no times, and more events than become a program, as which alone it is solved.
+    One without times that has more events than become a program, as which alone it is solved, is
+    refused by all that solve it.
     """
     return _read(path, _solvable)
 
@@ -135,6 +133,15 @@ def _read(path: Path, wanted: Wanted) -> Workload:
     try:
         trace = read_trace(path, assume_alike=ASSUMED_ALIKE.get(), wanted=wanted)
         return workload(trace, path)
+    except TooLongError as error:
+        return Workload(
+            name=path.stem,
+            kind="trace",
+            content=Unfinished(error),
+            summary="A run of more events than can be solved.",
+            where=str(path),
+            processes=1,  # nobody knows how many: it is refused once, whatever they are
+        )
     except MissingRanksError as error:
         return Workload(
             name=path.stem,

@@ -118,9 +118,10 @@ def prove(
 ) -> None:
     """Prove what holds at any times: invariants, bounds, no deadlock, what never fires."""
     from parcast_petri.nets import invariants as proof
-    from parcast_petri.programs.lowering import END
+    from parcast_petri.programs.lowering import joined_ends
 
-    result = proof.prove(_subject(context, what, machine, p, settings).net, {END})
+    net = _subject(context, what, machine, p, settings).net
+    result = proof.prove(net, joined_ends(net))
     typer.echo(json.dumps(result.as_json()) if as_json else result.report())
 
 

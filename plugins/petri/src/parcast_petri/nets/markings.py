@@ -41,9 +41,8 @@ class Search:
                 if last
                 else "at first "
             )
-            return (
-                f"a deadlock, unless times prevent it: {ways}{pairs or 'nothing'} may wait for ever"
-            )
+            waiting = f"{pairs} may wait for ever" if pairs else "nothing can fire any more"
+            return f"a deadlock, unless times prevent it: {ways}{waiting}"
         if self.complete:
             return f"no deadlock: none of all {self.markings:,} markings is one"
         return (

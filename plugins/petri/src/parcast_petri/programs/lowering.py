@@ -35,6 +35,16 @@ from parcast_petri.programs.wildcards import Wildcards, meeting_place
 END = "end"
 
 
+def joined_ends(net: Net) -> frozenset[str]:
+    """Return the end of a program's net, which waits for all processes; nothing of other nets.
+
+    In those too a place may have this name, and whatever comes first may end them.
+    """
+    feeding = [transition.name for transition in net.transitions if END in transition.post]
+    of_processes = all(name.removeprefix(f"{END} ").isdigit() for name in feeding)
+    return frozenset({END}) if of_processes else frozenset()
+
+
 @attrs.frozen(eq=False)
 class ProgramNet:
     """The net of a program, and which of its moments say what."""

@@ -6,7 +6,7 @@ import gzip
 import struct
 import tarfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -27,6 +27,8 @@ _TYPES = {"DOUBLE": "f8", "FLOAT": "f8", "UINT64": "u8", "INT64": "i8", "INTEGER
 _MOST_XML, _MOST_VALUES = 1 << 28, 4 << 30
 
 _INDEX, _PLAIN, _PACKED = b"CUBEX.INDEX", b"CUBEX.DATA", b"ZCUBEX.DATA"
+#: What an index says that lists no call paths: all are stored.
+_DENSE = 3
 
 Floats = NDArray[np.float64]
 
@@ -72,9 +74,7 @@ def read(path: Path) -> Profile:
 
 def _profile(archive: tarfile.TarFile, path: Path) -> Profile:
     anchor = _anchor(_member(archive, "anchor.xml", _MOST_XML))
-    metric = anchor.metrics.get("time")
-    if metric is None:
-        raise FileError(f"{path}: it has no metric 'time'")
+    metric = _time(anchor.metrics, path)
     factor = _UNITS.get(metric["uom"].lower())
     if factor is None:
         raise FileError(f"{path}: time is in {shorten(metric['uom'])!r}, which is no unit")
@@ -100,8 +100,17 @@ def _profile(archive: tarfile.TarFile, path: Path) -> Profile:
         regions=listed,
         by_rank=tuple(by_rank.tolist()),
         notes=tuple(notes),
-        about={"measured as": f"time, {metric['type'].lower()}"},
+        about={"measured as": f"{metric['uniq_name']}, {metric['type'].lower()}"},
     )
+
+
+def _time(metrics: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    """Return the metric of time: it has this name, or is shown by it."""
+    for metric in (metrics.get("time"), *metrics.values()):
+        if metric and (metric["uniq_name"] == "time" or metric["disp_name"].lower() == "time"):
+            return metric  # type: ignore[no-any-return]
+    others = shorten(", ".join(metrics) or "none")
+    raise FileError(f"{path}: it has no metric 'time', whose others are: {others}")
 
 
 def _member(archive: tarfile.TarFile, name: str, limit: int) -> bytes:
@@ -126,7 +135,7 @@ def _anchor(data: bytes) -> _Anchor:
     metrics = {}
     for metric in root.iter("metric"):
         facts = {name: (metric.findtext(name) or "").strip() for name in
-                 ("uniq_name", "dtype", "uom")}  # fmt: skip
+                 ("uniq_name", "disp_name", "dtype", "uom")}  # fmt: skip
         metrics[facts["uniq_name"]] = facts | {"id": metric.get("id", ""),
                                                "type": metric.get("type", "EXCLUSIVE")}  # fmt: skip
     regions = {region.get("id"): (region.findtext("name") or "?").strip()
@@ -139,10 +148,11 @@ def _anchor(data: bytes) -> _Anchor:
         below = tuple(int(child.get("id", "")) for child in node.findall("cnode"))
         calls[number] = _Call(number, regions[node.get("calleeId")], below)
     under = {number for call in calls.values() for number in call.below}
-    groups = [[int(place.get("Id", "")) for place in group.iter("location")]
-              for group in root.iter("locationgroup")
+    process, thread = _words(root)
+    groups = [[int(place.get("Id", "")) for place in group.iter(thread)]
+              for group in root.iter(process)
               if (group.findtext("type") or "process").strip() == "process"]  # fmt: skip
-    count = sum(1 for _ in root.iter("location"))
+    count = sum(1 for _ in root.iter(thread))
     masters = [threads[0] for threads in groups if threads]
     if not masters or max(masters) >= count:
         raise ValueError("anchor.xml names no processes")
@@ -154,6 +164,12 @@ def _anchor(data: bytes) -> _Anchor:
         locations=count,
         masters=masters,
     )
+
+
+def _words(root: ET.Element) -> tuple[str, str]:
+    """Return what processes and threads are called, which was otherwise before CUBE 4.1."""
+    of_old = next(root.iter("locationgroup"), None) is None
+    return ("process", "thread") if of_old else ("locationgroup", "location")
 
 
 def _names(anchor: _Anchor) -> dict[int, tuple[str, bool]]:
@@ -197,8 +213,12 @@ def _values(
         raise ValueError("the index of time begins otherwise")
     at = len(_INDEX)
     sign = "<" if struct.unpack_from("<i", index, at)[0] == 1 else ">"
-    (count,) = struct.unpack_from(f"{sign}i", index, at + 7)
-    stored = struct.unpack_from(f"{sign}{max(count, 0)}i", index, at + 11)
+    if index[at + 6] == _DENSE:
+        count = len(anchor.calls)
+        stored: Sequence[int] = range(count)
+    else:
+        (count,) = struct.unpack_from(f"{sign}i", index, at + 7)
+        stored = struct.unpack_from(f"{sign}{max(count, 0)}i", index, at + 11)
     kind = np.dtype(sign + _TYPES[metric["dtype"]])
     size = count * anchor.locations * kind.itemsize
     if size > _MOST_VALUES or count > len(anchor.calls):

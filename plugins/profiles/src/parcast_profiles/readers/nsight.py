@@ -100,7 +100,7 @@ def _profile(connection: sqlite3.Connection, path: Path) -> Profile:
             "trace them (nsys profile --trace=cuda,nvtx,mpi) and export with --type sqlite"
         )
     begin, end = _span(connection, tables, recorded)
-    processes = _processes(connection, tables)
+    processes, idle = _processes(connection, tables)
     exclusive = _exclusive_times(recorded, processes[0])
     regions = list(_regions(recorded, exclusive))
     outside = len(processes) * (end - begin) - sum(int(times.sum()) for times in exclusive)
@@ -112,6 +112,9 @@ def _profile(connection: sqlite3.Connection, path: Path) -> Profile:
     if beside:
         notes.append(f"{beside:.6g} s of kernels, copies and calls run beside others of their "
                      "process that began before, and take no time of their own")  # fmt: skip
+    if idle:
+        notes.append(f"{idle:,} further processes, of which no kernels, copies or calls of MPI are "
+                     "in it, are left out")  # fmt: skip
     return Profile(
         where=str(path),
         tool="Nsight Systems",
@@ -216,15 +219,23 @@ def _span(
     return min(low for low, _ in stretches), max(high for _, high in stretches)
 
 
-def _processes(connection: sqlite3.Connection, tables: set[str]) -> list[int]:
-    """Return the processes that are in it, by whose calls these are."""
-    processes: set[int] = set()
-    for table in tables.intersection(_SPAN) | tables & {entry.title for entry in _TABLES}:
+def _processes(connection: sqlite3.Connection, tables: set[str]) -> tuple[list[int], int]:
+    """Return the processes whose work is in it, and how many others called CUDA or the system."""
+    working = _owners(connection, tables & {entry.title for entry in _TABLES})
+    calling = _owners(connection, tables.intersection(_SPAN))
+    processes = working or calling
+    return sorted(processes) or [0], len(calling - processes)
+
+
+def _owners(connection: sqlite3.Connection, tables: Iterable[str]) -> set[int]:
+    """Return the processes of which tables have rows."""
+    owners: set[int] = set()
+    for table in tables:
         columns = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
         for column in columns.intersection(_OWNERS):
-            processes |= {
+            owners |= {
                 number >> _PROCESS_BITS
                 for (number,) in connection.execute(f"SELECT DISTINCT {column} FROM {table}")  # noqa: S608
                 if number is not None
             }
-    return sorted(processes) or [0]
+    return owners

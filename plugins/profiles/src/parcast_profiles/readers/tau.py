@@ -11,13 +11,16 @@ from parcast_profiles.profile import Profile, Region, communicates, joined
 from parcast_profiles.tree import beside_note
 
 _FILE = re.compile(r"profile\.(\d+)\.(\d+)\.(\d+)")
-_HEAD = re.compile(r"(\d+) templated_functions(?:_MULTI_(\w+))?\s*\Z")
+_HEAD = re.compile(r"(\d+) templated_functions(?:_MULTI_(.+?))?\s*\Z")
 _LINE = re.compile(r'"((?:[^"\\]|\\.)*)" (\S+) (\S+) (\S+) (\S+) (\S+) GROUP="([^"]*)"')
 
 #: Times that TAU counts, in microseconds.
-_TIMES = ("TIME", "GET_TIME_OF_DAY", "LINUX_TIMERS", "P_WALL_CLOCK_TIME")
-#: Groups that have the same times again: by who called, and by the values of parameters.
-_AGAIN = frozenset({"TAU_CALLPATH", "TAU_PARAM"})
+_TIMES = ("TIME", "GET_TIME_OF_DAY", "CLOCK_GET_TIME", "LINUX_TIMERS", "P_WALL_CLOCK_TIME",
+          "PAPI_TIME", "BGL_TIMERS", "BGP_TIMERS", "BGQ_TIMERS", "CRAY_TIMERS")  # fmt: skip
+#: Groups that have the same times again: by who called and from where, by the values of parameters,
+#: and by the statements in which samples found a function.
+_AGAIN = frozenset({"TAU_CALLPATH", "TAU_CALLSITE", "TAU_PARAM", "TAU_SAMPLE",
+                    "TAU_SAMPLE_CONTEXT", "TAU_UNWIND"})  # fmt: skip
 _MOST_FILES = 1_000_000
 
 
@@ -76,8 +79,9 @@ def _regions(file: Path) -> Iterator[Region]:
         head = _HEAD.match(next(lines, ""))
         if head is None:
             raise FileError(f"{file}: it begins as no profile of TAU does")
-        if head[2] and head[2] not in _TIMES:
-            raise FileError(f"{file}: it counts {head[2]}, and no time ({', '.join(_TIMES)})")
+        if head[2] and head[2].upper().replace(" ", "_") not in _TIMES:
+            counted = shorten(head[2])
+            raise FileError(f"{file}: it counts {counted}, and no time ({', '.join(_TIMES)})")
         count = 0
         for number, line in enumerate(lines, 2):
             if line.startswith("#"):

@@ -10,16 +10,12 @@ import attrs
 from parcast.errors import FileError, ParcastError, UnsupportedError
 from parcast.plugins import load
 from parcast_traces.readers.formats import FORMATS, Format
-from parcast_traces.readers.sources import Source, opened
+from parcast_traces.readers.sources import Source, Wanted, opened
 from parcast_traces.trace.columns import Trace
 from parcast_traces.trace.limits import Limit, limited
 from parcast_traces.trace.packed_table import free_memory
 
 __all__ = ["FORMATS", "Format", "Limit", "Wanted", "read_trace"]
-
-
-#: Of a format, of how many events at most a trace is wanted; it may refuse one before it is read.
-Wanted = Callable[[Format], Limit | None]
 
 
 def read_trace(
@@ -53,7 +49,7 @@ def read_trace(
     UnsupportedError
         If it has more events than are wanted.
     """
-    with opened(formats) as sources:
+    with opened(formats, wanted) as sources:
         try:
             source = sources.of(path)
             with limited(wanted(source.format)):

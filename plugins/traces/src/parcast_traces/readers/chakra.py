@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from parcast.errors import FileError, UnsupportedError, shorten
+from parcast_traces.errors import MissingRanksError
 from parcast_traces.readers.playing import trace_of
 from parcast_traces.readers.protobuf import MalformedError, delimited, fields, packed
 from parcast_traces.readers.rank_files import rank_files
@@ -52,6 +53,8 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
         If a file is missing or is no execution trace.
     TraceError
         If no run can have left it.
+    MissingRanksError
+        If collectives are all that takes time, and other ranks have no file.
     UnsupportedError
         If a node cannot be timed, or is of a kind that is not modeled.
     """
@@ -78,9 +81,28 @@ def read(path: Path, files: Sequence[Path] = ()) -> Trace:
     if unsized:
         notes.append(f"{unsized:,} collectives do not say their bytes, and count as 0 bytes")
     if len(files) == 1 and groups:
+        _check_takes_time(path, ranks[0])
         notes.append("collectives take no time, so that times are too low: no other rank's file is "
                      "here")  # fmt: skip
     return trace_of(Schedule(str(path), tuple(ranks), members, tuple(notes)))
+
+
+def _check_takes_time(path: Path, steps: Sequence[Step]) -> None:
+    """Refuse a rank alone whose whole time is in collectives: it would take none.
+
+    Raises
+    ------
+    MissingRanksError
+        If nothing else is in it.
+    """
+    if any(step.size for step in steps if step.kind == "calc"):
+        return
+    sizes = [step.size for step in steps if step.kind != "calc"]
+    raise MissingRanksError(
+        f"{path}: collectives are all that takes time in it, and no other rank's file is here; "
+        "put the files of all ranks beside it",
+        {"ranks": "1 of them", "collectives": f"{len(sizes):,} calls, {sum(sizes):,} bytes"},
+    )
 
 
 def _nodes(file: Path) -> Iterator[Mapping[str, Any]]:

@@ -31,6 +31,8 @@ class Format:
     )  #: beside another format it is left out
     most: int = attrs.field(default=_MOST_PARTS, kw_only=True)  #: bytes of a file, unpacked
     work: bool = attrs.field(default=False, kw_only=True)  #: it says work, and never times
+    event: re.Pattern[bytes] | None = attrs.field(default=None, kw_only=True)
+    """What begins each line that is an event, so that they are counted as a file is unpacked."""
     held: int = attrs.field(default=0, kw_only=True)
     """Bytes of memory for each byte of files that are one document; 0 where parts are read."""
 
@@ -44,6 +46,9 @@ _BLANK = rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*"
 _ACTIONS = rb"(?:init|finalize|compute|sleep|i?s?send|i?recv|bcast|reduce|all\w+|barrier|comm_\w+)"
 #: The files of all ranks, one a line.
 _INDEX = rb"\A(?:[\w./-]+\.(?:txt|tit|trace)\r?\n)*[\w./-]+\.(?:txt|tit|trace)\s*\Z"
+
+#: The beginning of each line of SimGrid's that is an event.
+ACTION = re.compile(rb"^[ \t]*\d+[ \t]+(?!(?:compute|location)\b)", re.MULTILINE | re.IGNORECASE)
 
 #: The most telling marks come first.
 FORMATS: tuple[Format, ...] = (
@@ -59,7 +64,7 @@ FORMATS: tuple[Format, ...] = (
     Format("liballprof", f"{_READERS}.allprof:read", mark=rb"(?:\A|\n)MPI_Init:", several=True,
            alike=True),
     Format("time-independent (SimGrid)", f"{_READERS}.time_independent:read", (".tit", ".txt"),
-           several=True, work=True,
+           several=True, work=True, event=ACTION,
            mark=rb"\A" + _BLANK + rb"[ \t]*\d+[ \t]+" + _ACTIONS + rb"\b|" + _INDEX),
     Format("Chakra", f"{_READERS}.chakra:read", (".et",), several=True, most=_MOST_WHOLE, held=5,
            mark=rb'\A\s*\{.*(?:"type"\s*:\s*"\w+_NODE"|"workload_graph"\s*:)'
@@ -69,7 +74,7 @@ FORMATS: tuple[Format, ...] = (
     Format("profiler of PyTorch (Kineto)", f"{_READERS}.kineto:read", several=True,
            ranks_inside=True, alike=True,
            mark=rb'\A\s*\{.*"(?:traceEvents|distributedInfo|deviceProperties)"\s*:'
-                rb'|\A\s*\[\s*\{[^}]*"ph"\s*:'),
+                rb'|\A\s*\[\s*\{(?:[^{}]|\{[^{}]*\})*"ph"\s*:'),
     Format("neutral JSON", f"{_READERS}.neutral:read", (".json",), most=_MOST_WHOLE, held=5,
            mark=rb'\A\s*\{.*"(?:t_start|ranks)"\s*:'),
 )  # fmt: skip

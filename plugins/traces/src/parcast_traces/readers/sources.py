@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +21,10 @@ from parcast_traces.readers.unpacking import (
     unpack,
     unpack_archive,
 )
+from parcast_traces.trace.limits import EventCount, Limit
+
+#: Of a format, of how many events at most a trace is wanted; it may refuse one before it is read.
+Wanted = Callable[[Format], Limit | None]
 
 _MOST_FILES = 20_000
 #: Of an archive, all files together.
@@ -43,8 +47,8 @@ class Source:
 class Sources:
     """The files of what a user names, unpacked for as long as they are read."""
 
-    def __init__(self, formats: Sequence[Format], scratch: ExitStack) -> None:
-        self.formats, self.stack = formats, scratch
+    def __init__(self, formats: Sequence[Format], scratch: ExitStack, wanted: Wanted) -> None:
+        self.formats, self.stack, self.wanted = formats, scratch, wanted
         self.names: dict[str, str] = {}  #: unpacked files, and what they are called by users
 
     def of(self, path: Path) -> Source:
@@ -74,7 +78,7 @@ class Sources:
     def _file(self, path: Path) -> Source:
         if holds_files(path):
             folder = self._scratch()
-            unpack_archive(path, folder, _MOST_BYTES)
+            unpack_archive(path, folder, _MOST_BYTES, _Counting(self, path))
             self.names[str(folder)] = str(path)
             return self._folder(folder, path)
         file_format = self._format(path, hint=True)
@@ -144,7 +148,7 @@ class Sources:
         packed = [file for file in files if packing(file)]
         if not packed:
             return tuple(files)
-        scratch, unpacked = self._scratch(), []
+        scratch, unpacked, counting = self._scratch(), [], _Counting(self, packed[0])
         for number, file in enumerate(files):
             if file not in packed:
                 unpacked.append(file)
@@ -152,17 +156,51 @@ class Sources:
             stem = file.stem if file.suffix.lower() in _PACKED else file.name
             target = scratch / str(number) / stem
             target.parent.mkdir()
-            unpack(file, target, file_format.most)
+            unpack(file, target, file_format.most, counting)
             self.names[str(target)] = str(file)
             unpacked.append(target)
         return tuple(unpacked)
 
 
+class _Counting:
+    """Counts events while files are unpacked, of formats that are wanted with no more than some."""
+
+    def __init__(self, sources: Sources, path: Path) -> None:
+        self.sources, self.path = sources, path
+        self.counts: dict[Format, EventCount] = {}
+        self.current: EventCount | None = None
+
+    def begin(self, beginning: bytes) -> None:
+        """Recognize the format of the next file."""
+        file_format = recognized(beginning[:BEGINNING], None, self.sources.formats)
+        self.current = self._count(file_format) if file_format else None
+
+    def take(self, part: bytes) -> None:
+        """Count the events of a part.
+
+        Raises
+        ------
+        TooLongError
+            If there are too many.
+        """
+        if self.current:
+            self.current.take(part)
+
+    def _count(self, file_format: Format) -> EventCount | None:
+        limit = self.sources.wanted(file_format) if file_format.event else None
+        if limit is None or file_format.event is None:
+            return None
+        fresh = EventCount(file_format.event, limit, str(self.path))
+        count = self.counts.setdefault(file_format, fresh)
+        count.begin()
+        return count
+
+
 @contextmanager
-def opened(formats: Sequence[Format]) -> Iterator[Sources]:
+def opened(formats: Sequence[Format], wanted: Wanted) -> Iterator[Sources]:
     """Give sources whose unpacked files go with the end of the block."""
     with ExitStack() as stack:
-        yield Sources(formats, stack)
+        yield Sources(formats, stack, wanted)
 
 
 def _matching(pattern: Path) -> list[Path]:

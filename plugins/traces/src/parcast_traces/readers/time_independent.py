@@ -14,6 +14,7 @@ from pathlib import Path
 
 from parcast.errors import FileError, shorten
 from parcast_traces.readers.actions import Action, Player
+from parcast_traces.readers.formats import ACTION
 from parcast_traces.readers.plans import Plans
 from parcast_traces.readers.rank_files import files_beside
 from parcast_traces.readers.text import Place, Position, blocks, lines
@@ -25,8 +26,6 @@ from parcast_traces.trace.recording import Recording
 #: The first word of each line, if it is a rank; a receive with a number below 0.
 _RANK = re.compile(rb"^[ \t]*(\d{1,9})(?=\s|\Z)", re.MULTILINE)
 _WILD = re.compile(rb"recv[^\n]*-", re.IGNORECASE)
-#: The beginning of each line that is an event.
-_EVENT = re.compile(rb"^[ \t]*\d+[ \t]+(?!(?:compute|location)\b)", re.MULTILINE | re.IGNORECASE)
 _MOST_RANKS = 1 << 20
 #: Lines that are kept as they were read, for when they come again.
 _MOST_KNOWN = 1 << 16
@@ -83,7 +82,7 @@ def _ranks(path: Path, files: Sequence[Path]) -> tuple[set[int], bool]:
     for file in files:
         for block in blocks(file):
             if limit is not None:
-                events += sum(1 for _ in _EVENT.finditer(block))
+                events += sum(1 for _ in ACTION.finditer(block))
                 limit.check(str(path), events)
             words.update(_RANK.findall(block))
             wild = wild or (b"-" in block and _WILD.search(block) is not None)

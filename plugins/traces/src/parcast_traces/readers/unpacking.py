@@ -25,6 +25,16 @@ _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb
 _TAR_AT, _TAR = 257, b"ustar"
 
 
+class Watch(Protocol):
+    """What looks at files as they are unpacked."""
+
+    def begin(self, beginning: bytes) -> None:
+        """See what the next file begins with."""
+
+    def take(self, part: bytes) -> None:
+        """See the next part of it, from its beginning on."""
+
+
 class _Decompressor(Protocol):
     eof: bool
     unused_data: bytes
@@ -65,8 +75,8 @@ def holds_files(path: Path) -> bool:
     return bool(packing(path)) and beginning(path, _TAR_AT + len(_TAR))[_TAR_AT:] == _TAR
 
 
-def unpack(path: Path, target: Path, most: int) -> None:
-    """Write a file unpacked.
+def unpack(path: Path, target: Path, most: int, watch: Watch) -> None:
+    """Write a file unpacked; ``watch`` may refuse it on the way.
 
     Raises
     ------
@@ -74,11 +84,13 @@ def unpack(path: Path, target: Path, most: int) -> None:
         If it is damaged, has more than ``most`` bytes, or is packed as no trace can be.
     """
     with target.open("wb") as file:
-        _copy(_chunks(path), file, _Room(path, most))
+        _copy(_chunks(path), file, _Room(path, most), watch)
 
 
-def unpack_archive(path: Path, folder: Path, most: int) -> None:
+def unpack_archive(path: Path, folder: Path, most: int, watch: Watch) -> None:
     """Write the files of an archive into a folder; those that are hidden are left out.
+
+    ``watch`` may refuse them on the way.
 
     Raises
     ------
@@ -103,7 +115,7 @@ def unpack_archive(path: Path, folder: Path, most: int) -> None:
                 file = folder.joinpath(*(part for part in parts if part not in ("/", ".")))
                 file.parent.mkdir(parents=True, exist_ok=True)
                 with file.open("wb") as opened:
-                    _copy(_parts(content), opened, room)
+                    _copy(_parts(content), opened, room, watch)
     except tarfile.TarError as error:
         raise FileError(f"{path} is cut off or damaged: {shorten(error)}") from None
     except OSError as error:
@@ -135,9 +147,12 @@ class _Room:
                             "that")  # fmt: skip
 
 
-def _copy(chunks: Iterator[bytes], file: Any, room: _Room) -> None:
-    for chunk in chunks:
+def _copy(chunks: Iterator[bytes], file: Any, room: _Room, watch: Watch) -> None:
+    for number, chunk in enumerate(chunks):
         room.take(len(chunk))
+        if number == 0:
+            watch.begin(chunk)
+        watch.take(chunk)
         try:
             file.write(chunk)
         except OSError as error:

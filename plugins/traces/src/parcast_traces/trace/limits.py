@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,6 +13,12 @@ from parcast.errors import UnsupportedError
 
 #: Of what becomes a program: where nothing is shared a block takes a kilobyte.
 _MOST_EVENTS = 1_000_000
+#: No line that is an event is longer.
+_MOST_LINE = 1 << 20
+
+
+class TooLongError(UnsupportedError):
+    """A trace of more events than are wanted."""
 
 
 @attrs.frozen
@@ -26,11 +33,40 @@ class Limit:
 
         Raises
         ------
-        UnsupportedError
+        TooLongError
             If there are more.
         """
         if events > self.events:
-            raise UnsupportedError(f"{where} has over {self.events:,} events; {self.reason}")
+            raise TooLongError(f"{where} has over {self.events:,} events; {self.reason}")
+
+
+@attrs.define
+class EventCount:
+    """Counts the events of texts that come in parts, and refuses too many as soon as they came."""
+
+    event: re.Pattern[bytes]  #: what begins each line that is one
+    limit: Limit
+    where: str
+    events: int = 0
+    line: bytes = b""  #: which has not ended yet
+
+    def begin(self) -> None:
+        """Go on to the next text."""
+        self.line = b""
+
+    def take(self, part: bytes) -> None:
+        """Count what ends in a part.
+
+        Raises
+        ------
+        TooLongError
+            If there are more than are wanted.
+        """
+        text = self.line + part
+        end = text.rfind(b"\n") + 1
+        self.events += sum(1 for _ in self.event.finditer(text, 0, end))
+        self.line = text[end:] if len(text) - end <= _MOST_LINE else b""
+        self.limit.check(self.where, self.events)
 
 
 #: Of a trace without times: it becomes a program for whatever solves it.

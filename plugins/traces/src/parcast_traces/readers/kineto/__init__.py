@@ -27,7 +27,7 @@ import numpy as np
 from parcast.quantities import format_seconds
 from parcast_traces.errors import MissingRanksError, TraceError
 from parcast_traces.readers.kineto.calls import Call, Calls
-from parcast_traces.readers.kineto.facts import facts_of
+from parcast_traces.readers.kineto.facts import facts_of, knows_none
 from parcast_traces.readers.kineto.profile import Profile, scan
 from parcast_traces.readers.kineto.ranks import by_rank, group_of, missing_ranks, world_size
 from parcast_traces.readers.kineto.timeline import Timeline, alike, timeline
@@ -70,6 +70,9 @@ def read(path: Path, files: Sequence[Path] = (), *, assume_alike: bool = False) 
     timelines = alike({rank: timeline(numbered[rank], c.all()) for rank, c in calls.items()})
     size = world_size(numbered, (own.size for own in calls.values()), path)
     about = facts_of(list(numbered.values()))
+    if knows_none(list(numbered.values())):
+        notes["no event is of a kind that PyTorch's profiler has: another tool's, whose time "
+              "is from the first event to the last"] = None  # fmt: skip
     exchanges = _own_exchanges(numbered.values())
     if exchanges:
         notes[exchanges] = None

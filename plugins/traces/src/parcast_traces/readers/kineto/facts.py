@@ -49,6 +49,11 @@ def facts_of(profiles: Sequence[Profile]) -> Mapping[str, Any]:
     return facts
 
 
+def knows_none(profiles: Sequence[Profile]) -> bool:
+    """Tell whether no event is of a kind that PyTorch's profiler has."""
+    return not any(profile.counts.keys() & {*_READ, "python_function"} for profile in profiles)
+
+
 def _steps(profiles: Sequence[Profile]) -> dict[str, str]:
     """Return how long the profiler's steps took: they repeat each other, on all ranks."""
     spans = [[(span.end - span.start) / 1e9 for span in profile.steps] for profile in profiles]

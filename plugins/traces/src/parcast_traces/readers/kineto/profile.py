@@ -17,6 +17,8 @@ from parcast.errors import FileError, shorten
 from parcast_traces.readers.json_stream import members
 from parcast_traces.trace.columns import Ints
 
+#: Categories of events that have none: the profiler before Kineto tells them by their process.
+_OF_PROCESSES = {"CPU functions": "cpu_op", "CUDA functions": "kernel"}
 #: Categories of what devices do, by what they are called; older profilers have capitals.
 DEVICE: Mapping[str, str] = {
     "kernel": "kernels", "gpu_memcpy": "copies", "memcpy": "copies", "gpu_memset": "fills",
@@ -113,7 +115,8 @@ class Profile:
         if not isinstance(event, dict) or event.get("ph") != "X":
             self.untimed += isinstance(event, dict) and event.get("ph") == "B"
             return
-        category, name = str(event.get("cat", "")), str(event.get("name", ""))
+        of_process = _OF_PROCESSES.get(str(event.get("pid")), "")
+        category, name = str(event.get("cat", of_process)), str(event.get("name", ""))
         if category == "Trace":  # the profiler's own
             return
         kind = category.lower()
@@ -193,8 +196,10 @@ def scan(file: Path) -> Profile:
         elif name not in _MESSAGES:
             profile.facts[name] = value
     if profile.last < profile.first:
-        raise FileError(f"{file} has no event that takes time in its traceEvents; was nothing "
-                        "recorded?")  # fmt: skip
+        reason = (f": {profile.untimed:,} begin apart from their ends (B, E) or lack ts or dur, "
+                  "which PyTorch's profiler does not write") if profile.untimed else (
+                  "; was nothing recorded?")  # fmt: skip
+        raise FileError(f"{file} has no event that takes time in its traceEvents{reason}")
     return profile
 
 
