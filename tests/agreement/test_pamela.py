@@ -205,9 +205,10 @@ def test_the_critical_path_is_the_same_compiled(programs, monkeypatch):
 
 def test_where_links_are_shared_barriers_are_mostly_slower(programs):
     asked = above = 0
-    for seed in seeds_until(programs // 2, lambda: 0.95 * asked > programs / 40):
+    for seed in seeds_until(programs // 2, lambda: asked > programs // 40):
         made = networked(seed, without=["start"])
         if (found := bound(made, "barrier")) is not None:
             asked += 1
             above += found.time >= by_sweep(made.expanded, made.costs).time * (1 - 1e-11)
-    assert above >= 0.95 * asked > programs / 40
+    assert asked > programs // 40
+    assert asked - above <= max(1, asked // 20)
