@@ -19,6 +19,7 @@ from parcast_traces.trace.columns import Ints
 
 #: Categories of events that have none: the profiler before Kineto tells them by their process.
 _OF_PROCESSES = {"CPU functions": "cpu_op", "CUDA functions": "kernel"}
+
 #: Categories of what devices do, by what they are called; older profilers have capitals.
 DEVICE: Mapping[str, str] = {
     "kernel": "kernels", "gpu_memcpy": "copies", "memcpy": "copies", "gpu_memset": "fills",
