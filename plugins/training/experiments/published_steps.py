@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 import fixed_costs
 import growing_steps
+import hopper_steps
 import latent_steps
 
 from parcast import Query, Registry
@@ -229,6 +230,7 @@ def main() -> None:
         + latent_steps.section()
         + growing_steps.section()
         + fixed_costs.section()
+        + hopper_steps.section()
     )
 
 
