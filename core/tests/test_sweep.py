@@ -25,13 +25,27 @@ def swept(times: list[float], **fields: object) -> Sweep:
 
 
 def test_it_hurts_where_the_time_is_a_twentieth_longer():
-    assert swept([10.0, 10.0, 10.4, 11.4]).hurts() == pytest.approx(2.1)
+    assert swept([10.0, 10.0, 10.4, 11.4]).hurts() == pytest.approx((2.1, 2.1))
+
+
+def test_times_that_fall_again_hurt_somewhere_between_the_first_time_and_for_good():
+    sweep = swept([10.0, 11.0, 10.0, 11.0])
+    assert sweep.hurts() == pytest.approx((0.5, 2.5))
+    header, cells = sweep_table([sweep], "us")
+    assert dict(zip(header, cells[0], strict=True))["5 % longer"] == "above 0.5 to 2.5 us"
+    falling = swept([11.0, 10.0, 11.0, 10.0])
+    header, cells = sweep_table([falling], "us")
+    assert dict(zip(header, cells[0], strict=True))["5 % longer"] == "below 0.5 to 2.5 us"
+
+
+def test_times_that_are_long_between_the_ends_alone_hurt_up_to_the_other_end():
+    assert swept([10.0, 11.0, 10.0]).hurts() == pytest.approx((0.5, 2.0))
 
 
 def test_more_is_better_is_walked_from_the_other_end():
     sweep = swept([20.0, 12.0, 10.0])
     assert not sweep.rises
-    assert sweep.hurts() == pytest.approx(1.75)
+    assert sweep.hurts() == pytest.approx((1.75, 1.75))
 
 
 def test_what_never_is_longer_hurts_nowhere():
@@ -60,7 +74,7 @@ def test_on_a_line_it_hurts_exactly_where_the_line_says(base, slope):
     times = [base + slope * value for value in range(21)]
     hurts = swept(times).hurts()
     at = HURTS * base / slope
-    assert hurts == (pytest.approx(at) if at < 20 else None)
+    assert hurts == (pytest.approx((at, at)) if at < 20 else None)
 
 
 def test_a_range_has_even_values_that_are_exact():

@@ -28,19 +28,26 @@ class Sweep:
         """Whether larger values take longer."""
         return _time(self.rows[-1]) >= _time(self.rows[0])
 
-    def hurts(self) -> float | None:
-        """Return the value from which on the time is `HURTS` longer than at the better end.
+    def hurts(self) -> tuple[float, float] | None:
+        """Return between which values the time becomes `HURTS` longer than at the better end.
 
-        Between two values that were asked the time is taken as a line; None where it never is.
+        They are those at which it does so first and for good, one value where it only rises; the
+        second is the other end where the time is no longer there. Between two values that were
+        asked the time is taken as a line. None where it never is that long.
         """
         points = list(zip(self.values, map(_time, self.rows), strict=True))
         if not self.rises:
             points.reverse()
         limit = (1 + HURTS) * points[0][1]
-        for (value, time), (next_value, next_time) in pairwise(points):
-            if next_time > limit:
-                return value + (next_value - value) * (limit - time) / (next_time - time)
-        return None
+        crossings = [
+            value + (next_value - value) * (limit - time) / (next_time - time)
+            for (value, time), (next_value, next_time) in pairwise(points)
+            if time <= limit < next_time
+        ]
+        if not crossings:
+            return None
+        end, last = points[-1]
+        return crossings[0], crossings[-1] if last > limit else end
 
 
 def _time(row: Row) -> float:
@@ -109,10 +116,12 @@ def _from(sweep: Sweep, unit: str) -> str:
     """Return from where on it hurts; how a bound changes says nothing of the time."""
     if any(map(is_lower_bound, sweep.rows)):
         return ""
-    value = sweep.hurts()
-    if value is None:
+    between = sweep.hurts()
+    if between is None:
         return "nowhere"
-    return f"{'above' if sweep.rises else 'below'} {_quantity(value, unit)}"
+    low, high = (f"{value:.3g}" for value in sorted(between))
+    value = low if low == high else f"{low} to {high}"
+    return f"{'above' if sweep.rises else 'below'} {value} {unit}".rstrip()
 
 
 def _quantity(value: float, unit: str) -> str:
