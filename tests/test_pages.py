@@ -100,9 +100,10 @@ def test_a_plugin_of_twenty_lines_installs_and_answers(tmp_path: Path) -> None:
             (project / named[1]).write_text(block)
     code = [line for line in (project / "parcast_peak.py").read_text().splitlines() if line.strip()]
     assert len(code) <= 25
-    pip = shutil.which("uv") and ["uv", "pip", "install", "-q", "--no-deps", "--target", str(site)]
-    pip = pip or [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(site)]
-    subprocess.run([*pip, str(project)], check=True, capture_output=True)
+    own = [sys.executable, "-m", "pip", "install"]
+    pip = ["uv", "pip", "install", "--python", sys.executable] if shutil.which("uv") else own
+    alone = ["-q", "--no-deps", "--no-build-isolation", "--target", str(site)]  # without a network
+    subprocess.run([*pip, *alone, str(project)], check=True, capture_output=True)
     (test,) = (block for _, block in FENCE.findall(shown) if "def test_peak" in block)
     (output,) = (block for kind, block in FENCE.findall(shown) if kind == "text")
     environment = {**os.environ, "PYTHONPATH": str(site), "COLUMNS": WIDTH}
