@@ -27,6 +27,7 @@ def test_before_a_change_lands_a_third_is_drawn_but_ten_at_least(
 ) -> None:
     monkeypatch.delenv("PARCAST_CASES", raising=False)
     assert [cases(count) for count in (3, 10, 12, 30, 60)] == [3, 10, 10, 10, 20]
+    assert [cases(count, least=40) for count in (3, 60, 180)] == [3, 40, 60]
 
 
 def test_every_item_has_its_day_and_a_night_has_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,7 +134,7 @@ COUPLED = {
 @pytest.mark.parametrize("name", COUPLED)
 def test_the_merge_engine_follows_what_feed_forward_cannot(name):
     machine, rest = COUPLED[name]
-    differs, count = 0, max(40, cases(40))
+    differs, count = 0, cases(40, least=40)
     for seed in seeds(count):
         data = random_spec(seed, epochs=3) | rest
         data["machine"] |= machine

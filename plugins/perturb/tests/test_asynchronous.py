@@ -14,7 +14,7 @@ from parcast_traces.readers.neutral import trace_of
 
 from .programs import Costs, neutral, random_program
 
-LOOSE = cases(80)
+LOOSE = cases(80, least=40)
 
 PAIR = [
     [{"kind": "isend", "peer": 1, "bytes": 8, "request": 1, "t_start": 0, "t_end": 2},

@@ -15,7 +15,7 @@ from parcast_petri.nets.arrays import kernel_arrays
 from parcast_petri.nets.net import Net, NetError, Tokens, Transition
 from parcast_petri.nets.token_game import Play
 
-NETS = cases(150)
+NETS = cases(150, least=60)
 
 
 @pytest.mark.parametrize("policy", ["fixed", "ps"])

@@ -15,7 +15,7 @@ from parcast_petri.programs.at_once import column_program, is_plain
 from parcast_petri.programs.lowering import END, program_net
 from parcast_petri.solvers import preparation
 
-CASES = cases(60)
+CASES = cases(60, least=40)
 REGISTRY = Registry()
 
 

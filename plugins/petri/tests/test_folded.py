@@ -22,7 +22,7 @@ from parcast_petri.programs.paper import Loop, Segment
 from parcast_petri.solvers.mean import Mean
 
 REGISTRY = Registry([parcast_petri])
-PROGRAMS = cases(40)
+PROGRAMS = cases(40, least=40)
 
 
 def by_chance(random: Random) -> str:

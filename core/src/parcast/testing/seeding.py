@@ -11,9 +11,6 @@ from typing import TypeVar
 _OF_A_DAY = 100_000
 _EPOCH = date(2020, 1, 1)
 
-#: Random cases that a test has at any time, where it has as many.
-_LEAST = 10
-
 Item = TypeVar("Item")
 
 
@@ -42,11 +39,12 @@ def turn(items: Iterable[Item], of: int) -> list[Item]:
     return listed[first_seed() // _OF_A_DAY % of :: of]
 
 
-def cases(count: int) -> int:
+def cases(count: int, *, least: int = 10) -> int:
     """Return how many random cases a test has: ``PARCAST_CASES`` times ``count``.
 
-    Where that is not set, as before a change lands, a third of them, but ten where there are ten.
+    Where that is not set, as before a change lands, a third of them, and ``least`` at least where
+    ``count`` is no less: a test that asks how many of a kind there are needs more.
     """
     if times := os.environ.get("PARCAST_CASES"):
         return count * int(times)
-    return max(min(count, _LEAST), count // 3)
+    return max(min(count, least), count // 3)
