@@ -124,6 +124,27 @@ def test_what_no_run_can_have_left_is_refused_in_the_same_words(small):
             assert_same(expected, answer)
 
 
+def test_a_lost_message_is_named_where_ranks_are_more_than_channels(small):
+    """What collectives have where messages have a channel is the place of a rank."""
+
+    def lost():
+        run = Recording(40, "run")
+        for rank in run.ranks:
+            rank.local("init", 0, 0)
+        run.ranks[1].send("send", 1, 2, 0, 8, 0)
+        for rank in run.ranks:
+            rank.collective("allreduce", 3, 4, 8, 0, None)
+            rank.local("finalize", 5, 5)
+        with pytest.raises(TraceError) as error:
+            run.trace(tick=1e-6)
+        return str(error.value)
+
+    held = lost()
+    assert "unmatched_send: rank 1, event 1 (send)" in held
+    small()
+    assert lost() == held
+
+
 def test_order_decides_a_tally():
     for first, second in (([1.0, 2.0], [2.0, 1.0]), ([1.0], [1.0, 1.0]), ([0.0, 0.0], [0.0])):
         tallied = []

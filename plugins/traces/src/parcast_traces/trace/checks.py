@@ -51,9 +51,7 @@ def check(trace: Trace) -> None:
 def _rows(trace: Trace, columns: Sequence[int], numbers: Any) -> Ints:
     """Return the events that have one of the numbers in one of the columns."""
     whole = trace.events.whole
-    chosen = np.zeros(max(len(trace.channels.source), len(trace.communicators)) + 1, bool)
-    chosen[numbers] = True  # and NONE, the last, is not
-    rows = (np.flatnonzero(chosen[whole[part][:, columns]].any(1)) + part.start
+    rows = (np.flatnonzero(np.isin(whole[part][:, columns], numbers).any(1)) + part.start
             for part in trace.parts())  # fmt: skip
     return np.concatenate([np.empty(0, np.int64), *rows])
 
