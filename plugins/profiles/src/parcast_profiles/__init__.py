@@ -11,7 +11,7 @@ _ANY = (
 )
 
 #: What a list of trees of calls begins with, and no list of events.
-_TREE = r'\[\s*\{\s*"(?:name|frame|metrics)"(?![^{}]*"ph"\s*:)'
+TREE = r'\[\s*\{\s*"(?:name|frame|metrics)"(?![^{}]*"ph"\s*:)'
 
 _READ = {
     ".cali": ("A profile of Caliper.", ""),
@@ -19,7 +19,7 @@ _READ = {
     ".sqlite": ("What Nsight Systems exports.", ""),
     ".json": (
         "A profile of Caliper, as cali-query prints it, or of Hatchet and Thicket.",
-        r'"column_metadata"|\A\s*(?:' + _TREE + r'|\{\s*"graph")',
+        r'"column_metadata"|\A\s*(?:' + TREE + r'|\{\s*"graph")',
     ),
     ".db": ("A database of HPCToolkit 4, which is refused with what to do.", ""),
     ".csv": ("A table of events, as Pipit has it.", r"\ATimestamp \((?:m|u|n)?s\)"),

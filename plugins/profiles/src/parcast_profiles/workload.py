@@ -12,6 +12,7 @@ import attrs
 from parcast import Workload
 from parcast.errors import FileError
 from parcast.plugins import load
+from parcast_profiles import TREE
 from parcast_profiles.profile import Profile, Profiled
 
 _BEGINNING = 1 << 16
@@ -49,7 +50,7 @@ FORMATS = (
     Format(rb"\APROJECTIONS_ID", f"{_READERS}.projections:read"),
     Format(rb"\AHPCTOOLKIT(?:meta|prof|ctxt|trce)", f"{_READERS}.hatchet_json:refuse_database"),
     Format(
-        rb'\A\s*(?:\[\s*\{\s*"(?:name|frame|metrics)"(?![^{}]*"ph"\s*:)|\{\s*"graph")',
+        rb"\A\s*(?:" + TREE.encode() + rb'|\{\s*"graph")',
         f"{_READERS}.hatchet_json:read",
     ),
     Format(rb"\A\s*\{", f"{_READERS}.caliper_json:read"),
