@@ -134,20 +134,21 @@ def _read(path: Path, wanted: Wanted) -> Workload:
         trace = read_trace(path, assume_alike=ASSUMED_ALIKE.get(), wanted=wanted)
         return workload(trace, path)
     except TooLongError as error:
-        return Workload(
-            name=path.stem,
-            kind="trace",
-            content=Unfinished(error),
-            summary="A run of more events than can be solved.",
-            where=str(path),
-            processes=1,  # nobody knows how many: it is refused once, whatever they are
-        )
+        # nobody knows how many processes: it is refused once, whatever they are
+        summary = "A run of more events than can be solved."
+        return attrs.evolve(_unfinished(path, error, summary), processes=1)
     except MissingRanksError as error:
-        return Workload(
-            name=path.stem,
-            kind="trace",
-            content=Unfinished(error),
-            summary="Ranks of a recorded run, others of which are missing.",
-            data={**error.about, "missing": str(error)},
-            where=str(path),
-        )
+        summary = "Ranks of a recorded run, others of which are missing."
+        about = {**error.about, "missing": str(error)}
+        return attrs.evolve(_unfinished(path, error, summary), data=about)
+
+
+def _unfinished(path: Path, error: ParcastError, summary: str) -> Workload:
+    """Return what of a file is known beside the trace that it does not give."""
+    return Workload(
+        name=path.stem,
+        kind="trace",
+        content=Unfinished(error),
+        summary=summary,
+        where=str(path),
+    )
