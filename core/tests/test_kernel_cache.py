@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numba
 import pytest
+from numba.core import event
 
 from parcast.plugins import compile_kernel, is_cached, kernel_cache
 
@@ -75,6 +76,35 @@ def test_what_is_cached_is_known_without_numba_and_not_announced(
     told_once.cache_clear()
     compile_kernel(plus, "parcast", sources)
     assert capsys.readouterr().err == ""
+
+
+def test_what_a_kernel_calls_is_optimized_less_and_nothing_else_is(empty_cache: Path) -> None:
+    levels: dict[str, int] = {}
+
+    class Levels(event.Listener):
+        def on_start(self, event):
+            name = event.data["dispatcher"].py_func.__name__
+            levels[name] = int(numba.config.OPT)
+
+        def on_end(self, event):
+            pass
+
+    inner, inner_of_a_user = numba.njit(lambda a: a + 1), numba.njit(lambda a: a + 2)
+    inner.py_func.__name__, inner_of_a_user.py_func.__name__ = "inner", "user's"
+
+    def outer(a):
+        return inner(a)
+
+    def outer_of_a_user(a):
+        return inner_of_a_user(a)
+
+    usual = int(numba.config.OPT)
+    kernel = compile_kernel(outer, "parcast", [Path(__file__)])
+    with event.install_listener("numba:compile", Levels()):
+        assert kernel(1) == 2
+        assert numba.njit(outer_of_a_user)(1) == 3
+    assert levels == {"outer": usual, "inner": 1, "outer_of_a_user": usual, "user's": usual}
+    assert int(numba.config.OPT) == usual
 
 
 CHECKOUT = {

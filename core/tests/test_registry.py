@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import EntryPoint
@@ -245,6 +246,19 @@ def test_installed_plugins_are_found_by_entry_point(monkeypatch):
     ]
     (text,) = registry.problems
     assert text.startswith("Plugin 'absent' (parcast-absent 1.2): ModuleNotFoundError: No module")
+
+
+def test_a_plugin_that_is_installed_meanwhile_is_in_the_next_registry(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "parcast_late", good("late", "late.one"))
+    assert "late.one" not in Registry().solvers
+    about = tmp_path / "parcast_late-1.2.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: parcast-late\nVersion: 1.2\n")
+    (about / "entry_points.txt").write_text("[parcast]\nlate = parcast_late\n")
+    assert "late.one" in Registry().solvers
+    shutil.rmtree(about)
+    assert "late.one" not in Registry().solvers
 
 
 def test_two_distributions_may_not_share_an_entry_point_name(monkeypatch):

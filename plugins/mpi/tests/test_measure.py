@@ -173,7 +173,9 @@ def test_this_host_is_measured(
     monkeypatch.setattr(measuring, "load", lambda _seconds: Load(0.25, 0.0))
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text("def solve():\n    return sum(1.0 for _ in range(1000))\n")
-    effort = Effort(rounds=2, repeats=2, calls=10, quanta=20, seconds=0.002, passes_between=10)
+    effort = Effort(
+        rounds=2, repeats=2, calls=10, quanta=20, seconds=0.002, passes_between=10, memory=1 << 24
+    )
     reference = registry.machine({"name": "r", "processor": {"rate": "1 MFLOP/s"}})
     seen: list[str] = []
     text = measured(

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parcast.plugins import is_cached
 from parcast.testing import cases, seeds
 from parcast_network.sharing import compiled, plain
 from parcast_network.sharing.steps import running
@@ -80,6 +81,12 @@ def test_it_is_compiled_once_whoever_owns_the_arrays(loaded):
     for values in (read_only, read_only.copy()):
         compiled.finish_times(values, [[0], [1]], values, values, values)
     assert len(compiled._RUN.compiled.signatures) == 1
+
+
+@pytest.mark.parametrize("step", ["settle", "start", "end"])
+def test_what_other_kernels_call_too_is_kept_for_them(loaded, step):
+    compiled.finish_times([4.0], [[0]], 1.0, [1.0], [0.0])
+    assert is_cached(f"settling.{step}", "parcast-network", compiled.SOURCES)
 
 
 def test_plain_steps_equal_fractions(monkeypatch):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from importlib.metadata import entry_points
 from inspect import getattr_static
 from pathlib import Path
@@ -311,11 +313,30 @@ class Catalog:
         raise FileError(f"{path}: no writer for {last!r} files.{hint} Known: {formats}.")
 
 
-def _installed() -> Iterator[tuple[PluginInfo, Any]]:
-    """Yield what distributions register as plugins, not yet loaded."""
-    for point in entry_points(group=PROJECT):
+def _installed() -> tuple[tuple[PluginInfo, Any], ...]:
+    """Return what distributions register as plugins, not yet loaded."""
+    places = tuple((place, _changed(place)) for place in sys.path)
+    return _registered(entry_points, places)
+
+
+def _changed(place: str) -> int:
+    """Return when something was last put into a folder, or taken out."""
+    try:
+        return os.stat(place or ".").st_mtime_ns  # noqa: PTH116  (of each folder, by each registry)
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=4)
+def _registered(
+    find: Callable[..., Iterable[Any]], _places: tuple[tuple[str, int], ...]
+) -> tuple[tuple[PluginInfo, Any], ...]:
+    """Return what is registered in these folders: to read it takes most of a registry's time."""
+    registered = []
+    for point in find(group=PROJECT):
         about = point.dist.metadata if point.dist else {"Name": "?", "Version": ""}  # read once
-        yield PluginInfo(point.name, about["Name"], about["Version"]), point
+        registered.append((PluginInfo(point.name, about["Name"], about["Version"]), point))
+    return tuple(registered)
 
 
 def _passed(plugins: Iterable[Any]) -> Iterator[tuple[PluginInfo, Any]]:

@@ -21,6 +21,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from parcast.plugins.ingredients import ingredients
+from parcast.plugins.optimizing import sooner_compiled
 
 
 def compile_kernel(
@@ -169,6 +170,7 @@ def cached_kernels(
         before = config.CACHE_DIR
         directory = Path(before) if before else kernel_cache(distribution)
         placed = _placed(function, directory, tuple(sources), how)
+        sooner_compiled(placed.function.__code__)
         if placed.cached:
             config.CACHE_DIR = str(own_file(placed.function)[0].parent)
         try:

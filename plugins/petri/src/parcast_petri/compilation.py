@@ -14,6 +14,11 @@ from parcast_petri.kernel import delays, enabling, game, heaps, ordinary, queues
 #: What the kernel is made of, by which `is_cached` looks for it.
 _SOURCES = sorted((Path(__file__).parent / "kernel").glob("*.py"))
 
+#: Helpers make no arrays, so that nothing counts references, and nobody but the kernel calls them.
+_HELPER: Any = {
+    "nogil": True, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True
+}  # fmt: skip
+
 
 def _compiled() -> Callable[..., Any]:
     """Return `game.run` compiled; its helpers are compiled with it as they stand."""
@@ -25,7 +30,7 @@ def _compiled() -> Callable[..., Any]:
     for module in (heaps, delays, timers, enabling, queues, shares, ordinary, game):
         for helper in vars(module).values():
             if isinstance(helper, FunctionType) and helper.__module__ == module.__name__:
-                register_jitable(helper)
+                register_jitable(**_HELPER)(helper)
     config: Any = numba.config
     whole, real = numba.types.int64, numba.types.float64
     signature = whole(whole[::1], real[::1], numba.types.npy_rng, whole)

@@ -76,5 +76,6 @@ def merge_sort(times: Any, carried: Any, into_times: Any, into: Any) -> None:
                 else:
                     into_times[to], into[to] = times[right], carried[right]
                     right += 1
-        times[:], carried[:] = into_times[:count], into[:count]
+        for at in range(count):  # of slices, numba would compile what tells that they differ
+            times[at], carried[at] = into_times[at], into[at]
         width *= 2

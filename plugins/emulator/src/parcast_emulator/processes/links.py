@@ -26,6 +26,19 @@ Route = tuple[Any, Any, float]
 _ROOM = 64
 
 
+def _started(network: Any, flow: int, now: float, links: Any, weights: Any, share: float,
+             cap: float, size: float) -> None:  # fmt: skip
+    start(network, flow, now, links, weights, share, cap, size)
+
+
+def _ended(network: Any, flow: int) -> None:
+    end(network, flow)
+
+
+def _settled(network: Any, now: float) -> None:
+    settle(network, now)
+
+
 def _compiled(step: Callable[..., Any]) -> Any:
     register()
     return compile_kernel(step, "parcast-emulator", SOURCES, nogil=True, error_model="numpy")
@@ -33,7 +46,8 @@ def _compiled(step: Callable[..., Any]) -> Any:
 
 #: The steps of an allocation; plain, each takes some 20 us for every flow that it looks at.
 _START, _END, _SETTLE = (
-    Kernel(step, partial(_compiled, step), plain_steps=100_000) for step in (start, end, settle)
+    Kernel(step, partial(_compiled, step), plain_steps=100_000)
+    for step in (_started, _ended, _settled)
 )
 
 

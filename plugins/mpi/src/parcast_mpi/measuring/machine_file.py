@@ -77,7 +77,12 @@ def _exponent(value: float) -> int:
 
 
 def values(
-    answers: Answers, kernel: str | None, *, vendor: str = "", by_size: bool = True
+    answers: Answers,
+    kernel: str | None,
+    *,
+    vendor: str = "",
+    by_size: bool = True,
+    memory: int = MEMORY,
 ) -> Iterator[Value]:
     """Yield what the samples of all ranks say of the machine's own parts.
 
@@ -92,14 +97,14 @@ def values(
     by_size
         Whether messages have lines by size, or one for all.
     """
-    yield from _processor(answers, kernel)
+    yield from _processor(answers, kernel, memory)
     if len(answers) > 1:
         yield from _network(answers, vendor, by_size=by_size)
     yield from _storage([samples["storage"] for samples in answers])
     yield from _variability(answers)
 
 
-def _processor(answers: Answers, kernel: str | None) -> Iterator[Value]:
+def _processor(answers: Answers, kernel: str | None, memory: int) -> Iterator[Value]:
     cores = len(answers)
     busy_cores = "one core" if cores == 1 else f"all {cores} cores at once"
     name, stage = ("POLY1", "rate") if kernel is None else (kernel, "rate of the kernel")
@@ -113,11 +118,12 @@ def _processor(answers: Answers, kernel: str | None) -> Iterator[Value]:
         yield Value("processor", "boost", quantity(alone.over(rate), ""), source)
     yield Value("nodes", "count", 1, "this host")
     yield Value("nodes", "cores", cores, "as the operating system counts them")
-    yield _memory("memory_bandwidth", answers, "", busy_cores)
-    yield _memory("core_bandwidth", answers[:1], " alone", "one core alone")
+    each = f"{memory >> 20} MiB a core"
+    yield _memory("memory_bandwidth", answers, "", f"{each}, {busy_cores}")
+    yield _memory("core_bandwidth", answers[:1], " alone", f"{each}, one core alone")
 
 
-def _memory(key: str, answers: Answers, stage: str, cores: str) -> Value:
+def _memory(key: str, answers: Answers, stage: str, where: str) -> Value:
     """Return what memory moves in a second, from two kernels that use it unlike."""
     in_place, added = (
         of_repeats(np.sum([samples[f"{kernel}{stage}"] for samples in answers], axis=0))
@@ -125,7 +131,7 @@ def _memory(key: str, answers: Answers, stage: str, cores: str) -> Value:
     )
     source = (
         f"from {quantity(added, 'B/s')} where vectors are added to {quantity(in_place, 'B/s')} "
-        f"where one is updated in place, {MEMORY >> 20} MiB a core, {cores}"
+        f"where one is updated in place, {where}"
     )
     return Value("nodes", key, quantity(between(in_place, added), "B/s"), source)
 

@@ -65,7 +65,13 @@ def measure(plan: MeasurementPlan, tell: Progress = lambda *_: None) -> str:
         )
     lines = [
         value
-        for value in values(answers, plan.kernel, vendor=mpi.vendor, by_size=plan.by_size)
+        for value in values(
+            answers,
+            plan.kernel,
+            vendor=mpi.vendor,
+            by_size=plan.by_size,
+            memory=plan.effort.memory,
+        )
         if plan.parts is None or value.part in plan.parts
     ]
     return file_text(plan.name, _summary(mpi, cores), lines, _host(plan, watched, answers))

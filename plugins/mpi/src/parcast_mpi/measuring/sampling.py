@@ -37,6 +37,7 @@ class Effort:
     quanta: int = 600  #: in a round
     seconds: float = 0.05  #: of a computation
     passes_between: int = 10_000  #: of POLY1 between two accesses of a file
+    memory: int = MEMORY  #: bytes that kernels of memory pass over on each core
 
 
 @attrs.frozen(kw_only=True)

@@ -24,7 +24,6 @@ from parcast_mpi.measuring.sampling import (
     FILE_SIZES,
     HANDLED_SIZES,
     LATE,
-    MEMORY,
     QUANTUM,
     SIZES,
     WINDOW,
@@ -311,7 +310,7 @@ def quanta(effort: Effort) -> list[int]:
 def stages(request: dict[str, Any]) -> dict[str, Callable[[], Any]]:
     """Return what to sample in a round, in order; messages only where there are two ranks."""
     kernel, effort = request["kernel"], Effort(**request["effort"])
-    vector = np.full(MEMORY // 8, 0.5)
+    vector = np.full(effort.memory // 8, 0.5)
     kernels_by_name = {
         "rate": _poly1(),
         **({"rate of the kernel": _users(kernel)} if kernel else {}),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parcast.errors import UnsupportedError
-from parcast.plugins import Kernel, call_once, compile_kernel
+from parcast.plugins import Kernel, cached_kernels, call_once, compile_kernel
 from parcast.program.reference import SAME_INSTANT
 from parcast_network.sharing.steps import ends, filling, running, settling
 from parcast_network.sharing.steps.layout import NONE, SHIFT, Flows, Links, State
@@ -20,20 +21,31 @@ SOURCES = (Path(__file__), *sorted((Path(__file__).parent / "steps").glob("*.py"
 
 
 #: Steps make no arrays, so that nothing counts references; and a call would copy all arrays.
-_STEP = {"nogil": True, "_nrt": False, "forceinline": True}
+_STEP = {"nogil": True, "_nrt": False, "forceinline": True, "error_model": "numpy"}
+
+#: What several kernels call, of which each would take seconds to compile: kept between runs.
+_KEPT = (settling.settle, settling.start, settling.end)
 
 
 @call_once
 def register() -> None:
     """Let kernels of numba call `start`, `end`, `settle`, `next_end` and `ended` as they are."""
-    from types import FunctionType
-
     from numba.extending import register_jitable
 
     for module in (ends, filling, settling):
         for step in vars(module).values():
             if isinstance(step, FunctionType) and step.__module__ == module.__name__:
-                register_jitable(**_STEP)(step)
+                _keep(step) if step in _KEPT else register_jitable(**_STEP)(step)
+
+
+def _keep(step: FunctionType) -> None:
+    """Let kernels call a step that is compiled once, whichever of them is the first."""
+    from numba.extending import overload
+
+    how = sorted(_STEP.items())
+    with cached_kernels(step, "parcast-network", SOURCES, how) as (placed, cached):
+        options: Any = {**_STEP, "cache": cached}
+    overload(step, jit_options=options, strict=False)(lambda *_: placed)
 
 
 def new_state(

@@ -83,18 +83,20 @@ def node_kernel(
 
     Row by row ``products`` (all 1 before) holds what 8 jobs multiply the constants by, relative
     to the last node, which keeps the digits that two large logarithms would lose. Logarithms are
-    not taken here, so that both forms give the same bits.
+    not taken here, so that both forms give the same bits. Rows are filled by functions: where they
+    are assigned, numba compiles what tells that their lengths differ, a third of the kernel.
     """
     responses = np.zeros((demands.size, delays.size))
     for i in range(first, last + 1):
         cycle = delays.copy()
         for j in range(demands.size):
-            responses[j] = demands[j] * (1.0 + queues[j])
+            np.multiply(demands[j], 1.0 + queues[j], responses[j])
             cycle += responses[j]
-        rate[:] = i / cycle
+        np.divide(i, cycle, rate)
         for j in range(demands.size):
-            queues[j] = rate * responses[j]
-        products[(i - first) // 8] *= cycle / cycle[-1]
+            np.multiply(rate, responses[j], queues[j])
+        product = products[(i - first) // 8]
+        np.multiply(product, cycle / cycle[-1], product)
 
 
 @kernel("parcast-spmd")

@@ -81,8 +81,10 @@ def event_kernel(  # noqa: PLR0912, PLR0915  (a kernel calls no other function o
                 count[2] += 1
                 count[3] += 1
                 if count[3] % interval == 0:
-                    marks[count[3] // interval - 1, 0] = leaves
-                    marks[count[3] // interval - 1, 1:] = total[0, 1:]
+                    mark = count[3] // interval - 1
+                    marks[mark, 0] = leaves
+                    for column in range(1, total.shape[1]):  # slices take longer to compile
+                        marks[mark, column] = total[0, column]
         if state[job, 1] > 0:
             node = state[job, 5]
             if node >= 0 and state[job, 6] == 0:
