@@ -30,6 +30,7 @@ LONG = frozenset({
     "plugins/petri/tests/test_age.py",
     "plugins/petri/tests/test_closed_law.py",
     "plugins/score/tests/test_command.py",
+    "plugins/spmd/tests/test_compilation.py",
     "tests/agreement/test_hpcc.py",
     "tests/agreement/test_measured_host.py",
     "tests/agreement/test_threads.py",

@@ -9,7 +9,8 @@ from pathlib import Path
 import parcast_emulator
 
 SOURCES = Path(parcast_emulator.__file__).parent
-COMPILED = {"step", "inlined", "kernel", "kernel_of_flows", "shared_step"}
+STEPS = {"step", "inlined", "kept"}
+COMPILED = {*STEPS, "kernel", "kernel_of_flows", "shared_step"}
 
 
 ACCESS = ("parcast_emulator.engines.service", "access")
@@ -43,7 +44,7 @@ def test_only_kernels_call_steps() -> None:
         (module_of(path), function.name)
         for path, tree in trees.items()
         for function in functions(tree)
-        if decorators(function) & {"step", "inlined"}
+        if decorators(function) & STEPS
     }
     assert len(steps) > 30
     for path, tree in trees.items():
@@ -67,6 +68,6 @@ def test_the_plain_form_that_processes_use_calls_shared_steps_alone() -> None:
         for node in ast.walk(found["access"])
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
-    steps = {name for name, function in found.items() if decorators(function) & {"step", "inlined"}}
+    steps = {name for name, function in found.items() if decorators(function) & STEPS}
     assert called & found.keys() == {"within"}
     assert "within" not in steps

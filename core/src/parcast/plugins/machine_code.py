@@ -17,11 +17,15 @@ from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from parcast.plugins.ingredients import ingredients
-from parcast.plugins.optimizing import sooner_compiled
+
+#: How much LLVM optimizes what a kernel calls: little. numba compiles it by itself first, as if it
+#: were called from Python, and once more as a part of each caller, of which the last alone runs.
+#: Without any, code grows from caller to caller.
+_STEPS = 1
 
 
 def compile_kernel(
@@ -170,7 +174,7 @@ def cached_kernels(
         before = config.CACHE_DIR
         directory = Path(before) if before else kernel_cache(distribution)
         placed = _placed(function, directory, tuple(sources), how)
-        sooner_compiled(placed.function.__code__)
+        _kernels().add(placed.function.__code__)
         if placed.cached:
             config.CACHE_DIR = str(own_file(placed.function)[0].parent)
         try:
@@ -217,3 +221,33 @@ def _fingerprint(files: tuple[Path, ...]) -> str:
 
 def _digest(*texts: bytes) -> str:
     return sha256(b"".join(sha256(text).digest() for text in texts)).hexdigest()[:16]
+
+
+@cache
+def _kernels() -> set[CodeType]:
+    """Return the kernels, for each of which numba is told of `_STEPS` while it is compiled."""
+    import numba
+    from numba.core import event
+
+    settings: Any = numba.config
+    events: Any = event
+    kernels: set[CodeType] = set()
+    compiling: list[bool] = []  #: of each function that waits for the next, whether it is a kernel
+    before: list[Any] = []
+
+    class Listener(event.Listener):
+        """Changes the level from the first function that a kernel calls to the last one's end."""
+
+        def on_start(self, event: Any) -> None:
+            if compiling == [True]:
+                before.append(settings.OPT)
+                settings.OPT = type(settings.OPT)(_STEPS)
+            compiling.append(event.data["dispatcher"].py_func.__code__ in kernels)
+
+        def on_end(self, event: Any) -> None:  # noqa: ARG002  (as numba calls it)
+            del compiling[-1:]  # none, where another listener ended in an error
+            if len(compiling) == 1 and before:
+                settings.OPT = before.pop()
+
+    events.register("numba:compile", Listener())
+    return kernels

@@ -163,7 +163,7 @@ def compiled_run(query: Query, polling: float) -> compiled.Run:
 
 
 #: Both engines, by whether messages share links; a step is an operation, 4 to 7 us by processes.
-#: To load compiled kernels takes 0.7 s, to compile those of ranks 7 s, and of flows 13 s.
+#: To load compiled kernels takes 0.7 s, to compile those of ranks 7 s, and of flows 10 s.
 _RANKS = Kernel(
     process_run,
     lambda: compiled_run,
@@ -173,7 +173,7 @@ _RANKS = Kernel(
     is_cached=ranks_are_cached,
 )
 # An operation takes 14 us where neighbors exchange, 75 us where all send to all, and the kernel a
-# second to load, half a minute to compile: these are between what takes as long of either.
+# second to load, 10 to 15 to compile: these are between what takes as long of either.
 _FLOWS = Kernel(
     process_run,
     lambda: compiled_run,

@@ -26,6 +26,9 @@ Route = tuple[Any, Any, float]
 _ROOM = 64
 
 
+# Compiled, these are calls of the steps that the kernels of other engines have in common.
+
+
 def _started(network: Any, flow: int, now: float, links: Any, weights: Any, share: float,
              cap: float, size: float) -> None:  # fmt: skip
     start(network, flow, now, links, weights, share, cap, size)

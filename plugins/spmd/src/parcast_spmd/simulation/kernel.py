@@ -28,7 +28,7 @@ AHEAD = 1 << 14
 _BURST_STEPS = 40
 
 
-@kernel("parcast-spmd", plain_steps=6_000_000, uncached_steps=30_000_000)
+@kernel("parcast-spmd", plain_steps=6_000_000, uncached_steps=15_000_000)
 def event_kernel(  # noqa: PLR0912, PLR0915  (a kernel calls no other function of its file)
     when: Any,
     who: Any,

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from parcast.program.matching import CODE, TIMING
-from parcast_emulator.compilation import inlined, kernel, step
+from parcast_emulator.compilation import inlined, kept, kernel, step
 from parcast_emulator.engines.queues import KIND
 from parcast_emulator.engines.ranks.arrays import (
     EVENTS,
@@ -270,7 +270,7 @@ def detection(since: float, completed: float, round_time: float) -> Any:
     return end if end >= completed else end + round_time
 
 
-@inlined
+@kept
 def advance_rank(rank: int, program: Any, charges: Any, state: Any) -> None:
     """Let a rank run until it waits for what is not known, or to its end."""
     x, end = state.rank.next[rank], state.rank.end[rank]
@@ -294,7 +294,7 @@ def is_access(x: int, program: Any) -> Any:
     return program.op[x] in (_READ, _WRITE)
 
 
-@inlined
+@kept
 def handle(
     now: float, code: int, tie: int, program: Any, charges: Any, state: Any, cluster: Any,
     servers: Any,
