@@ -233,7 +233,8 @@ def test_messages_that_wait_cost_what_they_do_in_a_window(
 
 
 def test_benchmarks_of_this_host_are_a_table(mpi: library.Library) -> None:
-    text = benchmarks(MeasurementPlan(), BenchmarkEffort(rounds=2, seconds=1e-5, trials=1))
+    effort = BenchmarkEffort(rounds=2, seconds=1e-5, trials=1, memory=1 << 24, file=1 << 20)
+    text = benchmarks(MeasurementPlan(), effort)
     rows = list(csv.DictReader(text.splitlines()))
     assert {"triad", "gemm", "write", "write-shared"} <= {row["application"] for row in rows}
     for row in rows:

@@ -18,7 +18,7 @@ from mpi4py import MPI
 
 from parcast_mpi.jobs import Job
 from parcast_mpi.measuring import kernels
-from parcast_mpi.measuring.sampling import BENCHMARK_SIZES, MEMORY, WINDOW, BenchmarkEffort
+from parcast_mpi.measuring.sampling import BENCHMARK_SIZES, WINDOW, BenchmarkEffort
 from parcast_mpi.running.files import Files
 
 WORLD = MPI.COMM_WORLD
@@ -27,9 +27,6 @@ right, left = (rank + 1) % count, (rank - 1) % count
 
 #: Repetitions whose median leaves out one from cold caches.
 _FEWEST = 3
-
-#: Elements of each of the triad's three vectors, beyond caches, and bytes of a file.
-TRIAD, FILE = MEMORY // 24, 1 << 26
 
 
 @attrs.frozen
@@ -43,15 +40,15 @@ class Benchmark:
     steps: float = 1.0  #: of a repetition, where the time counts
 
 
-def benchmarks(folder: Path) -> Iterator[Benchmark]:
+def benchmarks(folder: Path, effort: BenchmarkEffort) -> Iterator[Benchmark]:
     """Yield all benchmarks; of messages where there are two ranks or more.
 
     Files are last: what is written back takes processors for a while.
     """
-    yield from _node()
+    yield from _node(effort.memory // 24)
     if count > 1:
         yield from _messages()
-    yield from _files(folder)
+    yield from _files(folder, effort.file)
 
 
 def _messages() -> Iterator[Benchmark]:
@@ -63,17 +60,17 @@ def _messages() -> Iterator[Benchmark]:
     yield Benchmark("barrier", WORLD.Barrier)
 
 
-def _node() -> Iterator[Benchmark]:
-    a, b, c = (np.full(TRIAD, value) for value in (0.0, 1.0, 2.0))
-    moved = kernels.ADD_BYTES * TRIAD * count
+def _node(elements: int) -> Iterator[Benchmark]:
+    a, b, c = (np.full(elements, value) for value in (0.0, 1.0, 2.0))
+    moved = kernels.ADD_BYTES * elements * count
     yield Benchmark("triad", lambda: kernels.triad(a, b, c, 0.5), rate=moved)
     yield Benchmark("gemm", kernels.product, rate=kernels.product() * count)
 
 
-def _files(folder: Path) -> Iterator[Benchmark]:
+def _files(folder: Path, size: int) -> Iterator[Benchmark]:
     files = Files(folder, rank, count)
     for name, file in (("write", "own"), ("write-shared", "shared")):
-        yield Benchmark(name, partial(files.write, FILE, file), rate=float(FILE * count))
+        yield Benchmark(name, partial(files.write, size, file), rate=float(size * count))
 
 
 def _pairs(size: int, message: list[Any], place: list[Any]) -> Iterator[Benchmark]:
@@ -133,7 +130,7 @@ def timed(benchmark: Benchmark, repetitions: int) -> float:
 
 def measured(folder: Path, effort: BenchmarkEffort) -> list[dict[str, Any]]:
     """Return each benchmark's values, one for each round; a round goes over all of them."""
-    every = list(benchmarks(folder))
+    every = list(benchmarks(folder, effort))
     counts = []
     for benchmark in every:
         shortest = min(timed(benchmark, 3) for _ in range(effort.trials))

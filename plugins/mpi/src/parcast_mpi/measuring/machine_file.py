@@ -96,6 +96,8 @@ def values(
         Of the MPI library.
     by_size
         Whether messages have lines by size, or one for all.
+    memory
+        Bytes that kernels of memory passed over on each core.
     """
     yield from _processor(answers, kernel, memory)
     if len(answers) > 1:

@@ -47,3 +47,5 @@ class BenchmarkEffort:
     rounds: int = 11
     seconds: float = 2e-3  #: of a benchmark and size in a round
     trials: int = 3  #: whose shortest tells how many repetitions take these seconds
+    memory: int = MEMORY  #: bytes that the triad passes over on each core
+    file: int = 1 << 26  #: bytes that each rank writes
