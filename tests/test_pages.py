@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from platformdirs import user_cache_path
 
-from parcast.testing import turn
+from parcast.testing import cases, turn
 
 DOCS = Path(__file__).parents[1] / "docs"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -77,18 +77,23 @@ def test_a_page_shows_what_its_commands_print(
 
 
 def test_every_page_is_built_without_a_warning(tmp_path: Path) -> None:
+    """At night as HTML; else up to that, which finds lost links and what is not written well."""
     source, made = tmp_path / "docs", tmp_path / "made"
+    builder, place, suffix = ("html", made, ".html") if cases(1) > 1 else (
+        "dummy", made / ".doctrees", ".doctree"
+    )  # fmt: skip
     shutil.copytree(DOCS, source, ignore=shutil.ignore_patterns("_build", "examples", "notebooks"))
-    line = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", str(source), str(made)]
+    line = [sys.executable, "-m", "sphinx", "-b", builder, "-q", "-W", "--keep-going"]
+    line += [str(source), str(made)]
     done = subprocess.run(line, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     pages = {page.relative_to(DOCS).with_suffix("") for page in DOCS.rglob("*.md")}
     pages = {page for page in pages if page.parts[0] not in {"_build", "examples", "notebooks"}}
     for page in {*pages, Path("commands"), Path("reference")}:
-        assert (made / page.with_suffix(".html")).exists(), page
-    commands = (made / "commands.html").read_text()
+        assert (place / page.with_suffix(suffix)).exists(), page
+    commands = (source / "commands.md").read_text()
     for name in ("parcast compare", "parcast study", "parcast report", "parcast spmd surface"):
-        assert f"<h2>{name}<" in commands
+        assert f"\n## {name}\n" in commands
 
 
 def test_a_plugin_of_twenty_lines_installs_and_answers(tmp_path: Path) -> None:

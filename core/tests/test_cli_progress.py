@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr
 from types import SimpleNamespace
 
@@ -44,11 +45,13 @@ sys.exit(cli.main(sys.argv[1:]))
 """
 
 
-@pytest.fixture
-def files(tmp_path):
-    (tmp_path / "w.toml").write_text('name = "w"\n[[phase]]\nparallel = 1\n')
-    (tmp_path / "m.toml").write_text('name = "m"\n[processor]\nrate = 1\n')
-    return tmp_path
+COMPARE = ("compare", "w.toml", "m.toml", "-p", "1,2")
+
+
+def with_files(folder):
+    (folder / "w.toml").write_text('name = "w"\n[[phase]]\nparallel = 1\n')
+    (folder / "m.toml").write_text('name = "m"\n[processor]\nrate = 1\n')
+    return folder
 
 
 def on_a_terminal(folder, *command, columns=80, until=None, **environment):
@@ -80,36 +83,55 @@ def on_a_terminal(folder, *command, columns=80, until=None, **environment):
     return shown.decode(), printed
 
 
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        (["compare", "w.toml", "m.toml", "-p", "1,2"], "sleeps.one: 1 of 2 points"),
-        (["predict", "w.toml", "m.toml", "-p", "2", "-s", "sleeps"], "sleeps.one"),
-        (["advise", "w.toml", "m.toml", "-p", "2"], "sleeps.one"),
-    ],
-)
-def test_a_terminal_is_told_what_is_asked_and_since_when(files, command, said):
-    line = rf"{said}  [1-9]\d* s"
-    shown, printed = on_a_terminal(files, *command, until=line)
-    assert re.search(line, shown)
+#: What is asked on a terminal, and what that says of it: all at once, since each sleeps.
+ASKED = {
+    "compare": (COMPARE, "sleeps.one: 1 of 2 points"),
+    "predict": (("predict", "w.toml", "m.toml", "-p", "2", "-s", "sleeps"), "sleeps.one"),
+    "advise": (("advise", "w.toml", "m.toml", "-p", "2"), "sleeps.one"),
+}
+SINCE = r"  [1-9]\d* s"
+
+
+@pytest.fixture(scope="module")
+def terminals(tmp_path_factory):
+    """What terminals show of each command, of one that is narrow, and of one that is dumb."""
+    with ThreadPoolExecutor() as pool:
+
+        def begin(name, *command, **options):
+            folder = with_files(tmp_path_factory.mktemp(name))
+            return pool.submit(on_a_terminal, folder, *command, **options)
+
+        begun = {
+            name: begin(name, *command, until=said + SINCE)
+            for name, (command, said) in ASKED.items()
+        }
+        begun["narrow"] = begin("narrow", *COMPARE, columns=20, until=SINCE, NO_COLOR="1")
+        begun["dumb"] = begin("dumb", *COMPARE, TERM="dumb")
+        return {name: terminal.result() for name, terminal in begun.items()}
+
+
+@pytest.mark.parametrize("command", ASKED)
+def test_a_terminal_is_told_what_is_asked_and_since_when(terminals, command):
+    shown, printed = terminals[command]
+    assert re.search(ASKED[command][1] + SINCE, shown)
     assert shown.endswith("\r\x1b[2K")  # and nothing of it stays
     assert "points" not in printed
 
 
-def test_it_fits_into_a_narrow_terminal_and_has_no_color(files):
-    command = ["compare", "w.toml", "m.toml", "-p", "1,2"]
-    shown, _ = on_a_terminal(files, *command, columns=20, until=r"  [1-9]\d* s", NO_COLOR="1")
+def test_it_fits_into_a_narrow_terminal_and_has_no_color(terminals):
+    shown, _ = terminals["narrow"]
     texts = re.split(r"\r\x1b\[2K", shown)
     assert "\x1b" not in "".join(texts)
     assert max(map(len, texts)) < 20
-    assert any(re.search(r"  [1-9]\d* s$", text) for text in texts)
+    assert any(re.search(rf"{SINCE}$", text) for text in texts)
 
 
-def test_a_terminal_that_cannot_take_back_and_a_pipe_are_shown_nothing(files):
-    command = ["compare", "w.toml", "m.toml", "-p", "2"]
-    assert on_a_terminal(files, *command, TERM="dumb")[0] == ""
-    line = [sys.executable, "-c", CODE, *command]
-    done = subprocess.run(line, cwd=files, capture_output=True, text=True, check=True)
+def test_a_terminal_that_cannot_take_back_and_a_pipe_are_shown_nothing(terminals, tmp_path):
+    assert terminals["dumb"][0] == ""
+    line = [sys.executable, "-c", CODE, *COMPARE]
+    done = subprocess.run(
+        line, cwd=with_files(tmp_path), capture_output=True, text=True, check=True
+    )
     assert done.stderr == ""
 
 

@@ -71,6 +71,9 @@ def stands_still(study, tmp_path, most):
 
 def test_killed_at_random_it_ends_the_same_and_repeats_less_than_a_batch_a_kill(tmp_path):
     chance = random.Random(4)
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    never_killed = start(alone, alone / "cache")
     kills = 0
     while kills < min(10, cases(3)):  # ten at night
         most = len(written(tmp_path)) + chance.randint(1, 24)
@@ -88,7 +91,7 @@ def test_killed_at_random_it_ends_the_same_and_repeats_less_than_a_batch_a_kill(
         one for one in written(tmp_path) if one != "1,1,1"
     ]  # also asked for the speedups of each batch
     repeated = len(asked) - len(set(asked))
-    whole, _ = start(tmp_path, tmp_path / "other").communicate()
+    whole, _ = never_killed.communicate()
     assert json.loads(out) == json.loads(whole)
     assert len(json.loads(out)) == 300
     assert len(set(asked)) == 300 - 1 - 2  # p = 13 is refused

@@ -28,7 +28,7 @@ def expected(registry):
 
 
 def test_a_worker_that_is_killed_costs_a_retry_and_nothing_else(registry, cluster, expected):
-    found = cluster(2, PARCAST_SECONDS="0.01")
+    found = cluster(2, PARCAST_SECONDS="0.004")
     counted = []
 
     def tell(points):
@@ -43,7 +43,7 @@ def test_a_worker_that_is_killed_costs_a_retry_and_nothing_else(registry, cluste
 
 
 def test_interrupted_and_asked_again_the_rows_are_the_same(registry, cluster, expected, tmp_path):
-    found = cluster(1, PARCAST_SECONDS="0.005")
+    found = cluster(1, PARCAST_SECONDS="0.002")
     spec, cache, counted = f"dask:{found.address}", tmp_path / "cache", []
 
     def interrupt(points):
@@ -78,7 +78,7 @@ def test_a_scheduler_that_ends_is_told_and_what_is_done_is_kept(
     registry, cluster, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("parcast_dask.connecting._SECONDS", 1.0)
-    found = cluster(1, PARCAST_SECONDS="0.01")
+    found = cluster(1, PARCAST_SECONDS="0.004")
     counted = []
 
     def tell(points):
@@ -86,7 +86,7 @@ def test_a_scheduler_that_ends_is_told_and_what_is_done_is_kept(
         if sum(counted) > 50:
             found.scheduler.kill()
 
-    short = dask.config.set({"distributed.comm.timeouts.connect": "2s"})
+    short = dask.config.set({"distributed.comm.timeouts.connect": "500ms"})
     with short, pytest.raises(ParcastError, match="no Dask scheduler answers at tcp://"):
         registry.study(GRID, executor=f"dask:{found.address}", cache=tmp_path / "c", tell=tell)
     again = []

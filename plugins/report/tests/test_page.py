@@ -14,19 +14,31 @@ from parcast.testing import turn
 from parcast_report.page import page, write_interactive
 
 REGISTRY = Registry([parcast_report])
+WHOLE = whole()
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Return a function that writes the page of some results, each once."""
+    pages = {}
+
+    def page_of(found, write):
+        if (id(found), write) not in pages:
+            path = tmp_path_factory.mktemp("page") / "report.html"
+            write(found, path)
+            pages[id(found), write] = path, found  # kept: no other results have its number
+        return pages[id(found), write][0]
+
+    return page_of
 
 
 @pytest.fixture
-def visit(browser, tmp_path):
+def visit(browser, written):
     """Return a function that opens a page and fails on any message or request."""
     opened = []
 
     def open_page(found, width=1280, scheme="light", write=None):
-        path = tmp_path / "report.html"
-        if write:
-            write(found, path)
-        else:
-            REGISTRY.write(found, path)
+        path = written(found, write or REGISTRY.write)
         tab = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
         opened.append(tab)
         heard = []
@@ -48,7 +60,7 @@ def texts(tab, selector):
 
 
 @pytest.mark.parametrize(
-    ("found", "width"), turn(product([whole(), GRID, results(row(4))], [360, 1280]), 2)
+    ("found", "width"), turn(product([WHOLE, GRID, results(row(4))], [360, 1280]), 2)
 )
 def test_nothing_is_wider_than_the_screen(visit, found, width):
     tab = visit(found, width)
@@ -61,7 +73,7 @@ def test_nothing_is_wider_than_the_screen(visit, found, width):
 
 
 def test_the_page_says_all_that_the_rows_say(visit):
-    tab = visit(whole())
+    tab = visit(WHOLE)
     assert texts(tab, "h1") == ["w on m"]
     assert tab.locator(".question").text_content() == (
         "How long does w take on m with 1, 2, 4, 8 and 16 processes and 1 disk, where n = 64?"
@@ -81,7 +93,7 @@ def test_the_page_says_all_that_the_rows_say(visit):
 
 
 def test_refusals_are_folded_and_take_no_row_of_the_answers(visit):
-    tab = visit(whole())
+    tab = visit(WHOLE)
     folded = tab.locator("details.remarks")
     assert folded.get_attribute("open") is None
     assert folded.locator("summary").text_content() == "c.none: no answer, and why"
@@ -91,7 +103,7 @@ def test_refusals_are_folded_and_take_no_row_of_the_answers(visit):
 
 def test_several_machines_stand_beside_each_other_above_the_cases(visit):
     rows = [attrs.evolve(row, machine=name, time=row.time and row.time / faster)
-            for name, faster in (("m", 1), ("quick", 2)) for row in whole().rows]  # fmt: skip
+            for name, faster in (("m", 1), ("quick", 2)) for row in WHOLE.rows]  # fmt: skip
     tab = visit(Results(tuple(rows)))
     overview = tab.locator("section.overview")
     assert overview.locator("li").first.text_content().startswith("fastest: w on quick")
@@ -100,7 +112,7 @@ def test_several_machines_stand_beside_each_other_above_the_cases(visit):
 
 
 def test_a_table_of_numbers_opens_below_each_plot(visit):
-    tab = visit(whole())
+    tab = visit(WHOLE)
     first = tab.locator("figure").first
     first.locator("summary").click()
     lines = first.locator("tbody tr").all_inner_texts()
@@ -145,7 +157,7 @@ CHECKS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("found", [whole(), GRID, results(row(1), row(1, machine="n"))])
+@pytest.mark.parametrize("found", [WHOLE, GRID, results(row(1), row(1, machine="n"))])
 def test_those_who_do_not_see_it_can_read_it(visit, found):
     assert visit(found).evaluate(CHECKS) == []
 
@@ -160,7 +172,7 @@ INK = """() => {
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_labels_stand_out_in_light_and_dark(visit, scheme):
-    tab = visit(whole(), scheme=scheme)
+    tab = visit(WHOLE, scheme=scheme)
     distances = tab.evaluate(INK)
     assert len(distances) > 40
     assert min(distances) > 120
@@ -169,7 +181,7 @@ def test_labels_stand_out_in_light_and_dark(visit, scheme):
 
 
 def test_paper_is_white_and_shows_every_answer(visit):
-    tab = visit(whole(), scheme="dark")
+    tab = visit(WHOLE, scheme="dark")
     tab.emulate_media(media="print")
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert tab.pdf().startswith(b"%PDF")
@@ -194,7 +206,7 @@ def test_hostile_names_stay_names(visit, write):
 
 
 def test_interactive_plots_are_drawn_by_the_page_itself(visit):
-    tab = visit(whole(), write=write_interactive)
+    tab = visit(WHOLE, write=write_interactive)
     tab.wait_for_function("document.querySelectorAll('.js-plotly-plot .main-svg').length > 0")
     assert tab.locator(".js-plotly-plot").count() == 5
     assert tab.locator("figure > svg").count() == 1  # the distribution
@@ -229,7 +241,7 @@ def test_too_many_curves_are_drawn_by_solver_or_told():
 
 
 def test_no_time_at_all_is_a_page_with_reasons():
-    lost = whole().rows[-1]
+    lost = WHOLE.rows[-1]
     made = page(results(lost))
     assert "No solver gives a time" in made
     assert "<svg" not in made

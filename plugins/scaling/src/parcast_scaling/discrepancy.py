@@ -85,8 +85,7 @@ class Discrepancy:
         """Return logarithms, a common scale integrated out under a flat prior of its logarithm."""
         weighted = self._weighted(residuals, level)
         total, constant = (values[level] for values in self._constants)
-        squares = np.einsum("ij,ij->i", weighted, residuals)
-        squares -= np.einsum("ij->i", weighted) ** 2 / total
+        squares = (weighted * residuals).sum(axis=1) - weighted.sum(axis=1) ** 2 / total
         logs: Floats = constant - 0.5 * squares
         return logs
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 
 import attrs
 import numpy as np
@@ -45,12 +44,12 @@ class Prior:
     tails: float = 0.65  #: what part of the tails is left at four times what is measured
     terms: tuple[Mechanism, ...] = MECHANISMS  #: divided work first, contention last
 
-    @cached_property
+    @property
     def weights(self) -> Floats:
         """Of the share of each term."""
         return np.array([term.weight for term in self.terms])
 
-    @cached_property
+    @property
     def chances(self) -> Floats:
         """Of each term, that a code has it."""
         return np.array([term.chance for term in self.terms])
@@ -62,7 +61,7 @@ class Prior:
         binds is named by the times alone, and the more terms it takes, the less it is believed.
         Divided work, which most codes have, and terms that a program proposes keep their odds.
         """
-        odds, logs = self._odds, np.zeros(len(self.terms))
+        odds, logs = self._odds(), np.zeros(len(self.terms))
         for kind, places in binding(self.terms).items():
             if kind != WORK and self.terms[places[0]] in MECHANISMS:
                 logs[list(places)] = np.log(_NAMED / len(places)) - odds[list(places)]
@@ -149,7 +148,7 @@ class Prior:
         rows = np.arange(len(where))
         sign = np.where(step.has[rows, term], -1, 1)
         step.has[rows[where], term[where]] ^= True
-        return np.where(where, sign * self._odds[term], 0.0)
+        return np.where(where, sign * self._odds()[term], 0.0)
 
     def _share_out(self, step: _Step, where: Bools, rng: np.random.Generator) -> Floats:
         """Share out anew what a term and another have together, to both or to one of them."""
@@ -182,19 +181,13 @@ class Prior:
         both = (part > 0) & (part < 1)
         logs = np.log(total) - np.log(1 - 2 * _ALONE) + np.log(2 / (others + 2))
         logs = np.where(both, logs, -np.log(_ALONE) - np.log(others + 1))
+        constants = np.array([math.lgamma(weight) for weight in self.weights])
         for term, size in ((first, part * total), (second, (1 - part) * total)):
-            density = (self.weights[term] - 1) * np.log(np.maximum(size, 1e-300))
-            density -= self._scales[term]
-            logs += np.where(size > 0, density + self._odds[term], 0.0)
+            density = (self.weights[term] - 1) * np.log(np.maximum(size, 1e-300)) - constants[term]
+            logs += np.where(size > 0, density + self._odds()[term], 0.0)
         shared: Floats = logs
         return shared
 
-    @cached_property
-    def _scales(self) -> Floats:
-        """The logarithm of what normalizes the density of each term's size."""
-        return np.array([math.lgamma(weight) for weight in self.weights])
-
-    @cached_property
     def _odds(self) -> Floats:
         odds: Floats = np.log(self.chances / (1 - self.chances))
         return odds
@@ -226,7 +219,7 @@ class Prior:
     def _node_logs(self, divided: Floats) -> Floats:
         """Return the logarithm of the probability of each node, shape (particles, nodes)."""
         logs = -0.5 * (_NODES[None] - self.shift * (1 - divided)[:, None]) ** 2
-        normalized: Floats = logs - np.log(np.exp(logs) @ np.ones(len(_NODES)))[:, None]
+        normalized: Floats = logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))
         return normalized
 
     def _sizes(self, count: int, rng: np.random.Generator) -> Floats:
