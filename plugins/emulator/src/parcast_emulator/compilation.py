@@ -12,6 +12,9 @@ from parcast.plugins import cached_kernels, compile_kernel, is_cached
 #: Steps make no arrays, so nothing counts references, which threads would do one after another.
 _STEP: Mapping[str, bool] = {"nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
 
+#: Those that become a part of the functions that call them.
+_INLINED: Mapping[str, bool] = {"no_cpython_wrapper": True, "forceinline": True}
+
 
 def step(function: Callable[..., Any]) -> Any:
     """Compile a function that only kernels call; it makes no arrays.
@@ -32,13 +35,13 @@ def inlined(function: Callable[..., Any]) -> Any:
 
     A call copies all arrays of its arguments; where that would take longer than the function.
     """
-    return _deferred(function, no_cpython_wrapper=True, forceinline=True)
+    return _deferred(function, **_INLINED)
 
 
 def kept(function: Callable[..., Any]) -> Any:
     """Compile a function, as `inlined`, once for all kernels that call it, and keep it."""
     with cached_kernels(function, "parcast-emulator", _sources(), "inlined") as (placed, cached):
-        return _deferred(placed, no_cpython_wrapper=True, forceinline=True, cache=cached)
+        return _deferred(placed, **_INLINED, cache=cached)
 
 
 def _deferred(function: Callable[..., Any], **options: bool) -> Any:

@@ -21,7 +21,7 @@ SOURCES = (Path(__file__), *sorted((Path(__file__).parent / "steps").glob("*.py"
 
 
 #: Steps make no arrays, so that nothing counts references; and a call would copy all arrays.
-_STEP = {"nogil": True, "_nrt": False, "forceinline": True, "error_model": "numpy"}
+_STEP = {"nogil": True, "_nrt": False, "forceinline": True}
 
 #: What several kernels call, of which each would take seconds to compile: kept between runs.
 _KEPT = (settling.settle, settling.start, settling.end)
