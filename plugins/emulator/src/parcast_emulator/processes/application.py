@@ -117,8 +117,7 @@ class _Node(Process):
             if len(application.record.disk_start):
                 application.record.disk_start[block], application.record.disk_end[block] = span
             if blocking:
-                while block not in self.holders:
-                    yield None
+                yield partial(self.holders.__contains__, block)
                 return
 
     def check(self) -> Steps:
@@ -129,8 +128,7 @@ class _Node(Process):
             if round_time:
                 yield since + round_time
             return
-        while not self.completed:
-            yield None
+        yield lambda: bool(self.completed)
         if round_time:
             yield detection(since, self.clock.now, round_time)
 
@@ -198,8 +196,7 @@ class _Node(Process):
             lambda: target.complete(partial(target.receive, block, position, self.node)),
         )
         if application.coupling.sends == "blocking":
-            while not departed:
-                yield None
+            yield lambda: bool(departed)
 
     def has_sent(self, block: int) -> None:
         self.sending -= 1

@@ -16,8 +16,9 @@ RUN, CHANGE, SERVE, DECIDE = range(4)
 #: Orders what happens at one time in one of these ways.
 Key: TypeAlias = tuple[int, ...]
 
-#: What a process yields: when it goes on, or None to sleep until it is woken.
-Steps: TypeAlias = Generator[float | None, None, None]
+#: What a process yields: when it goes on, or whether what it waits for is there, to sleep until it
+#: is woken and that is so.
+Steps: TypeAlias = Generator[float | Callable[[], bool], None, None]
 
 #: Events between two looks at the progress bar.
 _EVENTS = 50_000
@@ -84,7 +85,7 @@ class Process:
     def __init__(self, clock: Clock, steps: Steps, ended: Callable[[], None]) -> None:
         self.clock = clock
         self._steps, self._ended = steps, ended
-        self._asleep = False
+        self._awaited: Callable[[], bool] | None = None
         self._reached = 0.0
 
     def go(self) -> None:
@@ -93,23 +94,28 @@ class Process:
         What wakes it may be behind by last bits, within one instant.
         """
         now = self.clock.now
-        if now < self._reached:
-            self.clock.now = self._reached
+        self.reach(self._reached)
         try:
             until = next(self._steps)
+            while callable(until) and until():
+                until = next(self._steps)
         except StopIteration:
             self._ended()
         else:
-            if until is None:
-                self._asleep = True
+            if callable(until):
+                self._awaited = until
             else:
                 self.clock.at(until, RUN, (), self.go)
         self._reached, self.clock.now = self.clock.now, now
 
+    def reach(self, time: float) -> None:
+        """Go on no earlier than at a time that the clock may be behind by last bits."""
+        self.clock.now = max(self.clock.now, time)
+
     def wake(self) -> None:
-        """Run on, if it sleeps; it looks itself whether what it waits for is there."""
-        if self._asleep:
-            self._asleep = False
+        """Run on, if what it sleeps for is there."""
+        if self._awaited is not None and self._awaited():
+            self._awaited = None
             self.go()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -167,8 +168,7 @@ class _Rank(Process):
             )
             yield since + float(costs.sending(0))
             self.clock.at(self.clock.now + question, SERVE, key, give)
-            while message.arrival is None:
-                yield None
+            yield partial(_are_there, [message])
             yield self.clock.now + float(costs.receiving(message.size))
             self.charge("communication", since, self.clock.now)
             if task >= pool.tasks:
@@ -273,8 +273,8 @@ class _Rank(Process):
     def wait(self, awaited: Sequence[_Awaited]) -> Steps:
         """Sleep until all of these are there, and charge the wait to the one that ended it."""
         since = self.clock.now
-        while any(request.arrival is None for request in awaited):
-            yield None
+        yield partial(_are_there, awaited)
+        self.reach(max((request.arrival or 0.0 for request in awaited), default=0.0))
         self.charge_wait(since, [(request.arrival or 0.0, request.left) for request in awaited])
 
     def check(self, requests: Sequence[_Awaited]) -> Steps:
@@ -295,10 +295,10 @@ class _Rank(Process):
         begun, left = self.clock.now, list(awaited)
         taken: list[tuple[float, float, float]] = []
         while left:
-            while all(request.arrival is None for request in left):
-                yield None
+            yield partial(_is_any_there, left)
             there = [request for request in left if request.arrival is not None]
             first = min(there, key=lambda request: request.arrival or 0.0)
+            self.reach(first.arrival or 0.0)
             left = [request for request in left if request is not first]
             seconds = self.receiving(first)
             taken.append((first.arrival or 0.0, first.left, seconds))
@@ -323,16 +323,15 @@ class _Rank(Process):
         message: Message = yield from self.send(arguments)
         receive = self.run.post.receive(arguments["src"], self.rank, arguments["tag"])
         since = self.clock.now
-        while receive.arrival is None:
-            yield None
-        received = receive.arrival + self.receiving(receive)
+        yield partial(_are_there, [receive])
+        received = (receive.arrival or 0.0) + self.receiving(receive)
         if received > self.clock.now:
             yield received
         ends = [(received, receive.left)]
         if not message.eager:
-            while message.arrival is None:
-                yield None
-            ends.append((message.arrival, message.left))
+            yield partial(_are_there, [message])
+            self.reach(message.arrival or 0.0)
+            ends.append((message.arrival or 0.0, message.left))
         self.charge_wait(since, ends)
 
     def access(self, size: float, file: str) -> Steps:
@@ -355,9 +354,16 @@ class _Rank(Process):
             self.clock.at(end, 0, (self.rank, self.position), finish)
 
         self.clock.at(since, SERVE, (self.rank, self.position), serve)
-        while not completed:
-            yield None
+        yield lambda: bool(completed)
         self.charge("io", since, self.clock.now)
+
+
+def _are_there(requests: Sequence[_Awaited]) -> bool:
+    return all(request.arrival is not None for request in requests)
+
+
+def _is_any_there(requests: Sequence[_Awaited]) -> bool:
+    return any(request.arrival is not None for request in requests)
 
 
 def _is_eager(request: _Awaited) -> bool:
