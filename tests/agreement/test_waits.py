@@ -114,7 +114,7 @@ def program(rank, size, n=3):
 
 def test_what_is_not_uneven_has_nothing_to_even(programs):
     even = 0
-    for seed in seeds_until(programs // 4, lambda: even > programs // 40):
+    for seed in seeds_until(2 * programs, lambda: even > programs // 40):
         query = random_program(seed).query
         steps = attrs.evolve(query, workload=read_source(EVEN, "even.py", "even"))
         for asked in (query, steps):
