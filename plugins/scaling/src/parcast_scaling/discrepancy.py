@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast_scaling.mechanisms import Floats
-from parcast_scaling.particles import courses
+from parcast_scaling.particles import courses, row_sums
 from parcast_scaling.prior import Prior
 
 Integers = NDArray[np.int64]
@@ -85,7 +85,7 @@ class Discrepancy:
         """Return logarithms, a common scale integrated out under a flat prior of its logarithm."""
         weighted = self._weighted(residuals, level)
         total, constant = (values[level] for values in self._constants)
-        squares = (weighted * residuals).sum(axis=1) - weighted.sum(axis=1) ** 2 / total
+        squares = row_sums(weighted * residuals) - row_sums(weighted) ** 2 / total
         logs: Floats = constant - 0.5 * squares
         return logs
 

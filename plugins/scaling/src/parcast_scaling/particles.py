@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import attrs
 import numpy as np
@@ -23,6 +24,7 @@ class Particles:
     divided: Floats  #: the exponent a of p in the divided work
     crowded: Floats  #: the exponent b of p in the contention
     level: NDArray[np.int64]  #: of the scatter and the drift about the sum of terms
+    drift: Floats  #: logarithm of the probability of this drift
 
     def __len__(self) -> int:
         """Return how many."""
@@ -37,6 +39,7 @@ class Particles:
             divided=self.divided[rows],
             crowded=self.crowded[rows],
             level=self.level[rows],
+            drift=self.drift[rows],
         )
 
     def where(self, better: Bools, others: Particles) -> Particles:
@@ -49,15 +52,31 @@ class Particles:
             divided=np.where(better, others.divided, self.divided),
             crowded=np.where(better, others.crowded, self.crowded),
             level=np.where(better, others.level, self.level),
+            drift=np.where(better, others.drift, self.drift),
         )
 
 
 def shares(has: Bools, sizes: Floats) -> Floats:
     """Return the share of each term that is there, from logarithms of their sizes."""
-    top = np.where(has, sizes, -np.inf).max(axis=1, keepdims=True)
-    parts = np.where(has, np.exp(sizes - top), 0.0)
-    normalized: Floats = parts / parts.sum(axis=1, keepdims=True)
+    top = reduce(np.maximum, np.where(has, sizes, -np.inf).T)
+    parts = np.where(has, np.exp(sizes - top[:, None]), 0.0)
+    normalized: Floats = parts / row_sums(parts)[:, None]
     return normalized
+
+
+def row_sums(values: Floats) -> Floats:
+    """Return the sum of each of many short rows, column by column.
+
+    numpy adds them row by row, which takes three times as long. The order is numpy's own: from
+    eight columns on, every eighth is added up, then these sums in pairs, then what is left.
+    """
+    columns, count = values.T, len(values.T)
+    if count < 8:
+        return reduce(np.add, columns)
+    rest = count - count % 8
+    eighths = [reduce(np.add, columns[first:rest:8]) for first in range(8)]
+    pairs = [eighths[first] + eighths[first + 1] for first in (0, 2, 4, 6)]
+    return reduce(np.add, columns[rest:], (pairs[0] + pairs[1]) + (pairs[2] + pairs[3]))
 
 
 def relative_parts(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast_scaling.mechanisms import MECHANISMS, WORK, Floats, Mechanism, binding
-from parcast_scaling.particles import Bools, Particles, shares
+from parcast_scaling.particles import Bools, Particles, row_sums, shares
 from parcast_scaling.rises import Rises
 
 #: How often each kind of step is proposed.
@@ -75,13 +75,17 @@ class Prior:
         has[~has.any(axis=1), 0] = True
         sizes = self._sizes(count, rng)
         share = shares(has, sizes)
+        divided = 1 + self.divided_spread * rng.standard_t(3, count)
+        crowded = self.crowded * np.exp(self.crowded_spread * rng.standard_normal(count))
+        level = self._levels(share[:, 0], rng)
         return Particles(
             has=has,
             sizes=sizes,
             share=share,
-            divided=1 + self.divided_spread * rng.standard_t(3, count),
-            crowded=self.crowded * np.exp(self.crowded_spread * rng.standard_normal(count)),
-            level=self._levels(share[:, 0], rng),
+            divided=divided,
+            crowded=crowded,
+            level=level,
+            drift=self._drift_logs(level, share[:, 0]),
         )
 
     def propose(self, particles: Particles, rng: np.random.Generator) -> tuple[Particles, Floats]:
@@ -100,16 +104,16 @@ class Prior:
         ratio = self._walk(step, kind == 0, rng)
         ratio += self._toggle(step, rng.integers(0, len(self.terms), count), kind == 1)
         ratio += self._share_out(step, kind == 2, rng)
-        divided = particles.divided + np.where(
-            kind == 3, self.divided_spread * rng.standard_normal(count), 0.0
-        )
-        ratio += _student_ratio(particles.divided, divided, self.divided_spread)
-        crowded = particles.crowded * np.exp(
-            np.where(kind == 4, 0.4 * rng.standard_normal(count), 0.0)
-        )
-        ratio += _normal_ratio(
-            np.log(particles.crowded), np.log(crowded), np.log(self.crowded), self.crowded_spread
-        )
+        divided, crowded = particles.divided.copy(), particles.crowded.copy()
+        rows = np.flatnonzero(kind == 3)
+        divided[rows] += (self.divided_spread * rng.standard_normal(count))[rows]
+        ratio[rows] += _student_ratio(particles.divided[rows], divided[rows], self.divided_spread)
+        rows = np.flatnonzero(kind == 4)
+        crowded[rows] *= np.exp((0.4 * rng.standard_normal(count))[rows])
+        ratio[rows] += _normal_ratio(
+            np.log(particles.crowded[rows]), np.log(crowded[rows]),
+            np.log(self.crowded), self.crowded_spread,
+        )  # fmt: skip
         anew = np.flatnonzero(kind == 5)
         level = particles.level.copy()
         # drawn as for divided work alone, which the ratio corrects
@@ -119,8 +123,9 @@ class Prior:
         none = ~step.has.any(axis=1)
         step.has[none, 0] = True
         share = shares(step.has, step.sizes)
-        ratio += self._drift_logs(level, share[:, 0])
-        ratio -= self._drift_logs(particles.level, particles.share[:, 0])
+        drift = self._drift_logs(level, share[:, 0])
+        ratio += drift
+        ratio -= particles.drift
         proposed = Particles(
             has=step.has,
             sizes=step.sizes,
@@ -128,27 +133,29 @@ class Prior:
             divided=divided,
             crowded=crowded,
             level=level,
+            drift=drift,
         )
         return proposed, np.where(none, -np.inf, ratio)
 
     def _walk(self, step: _Step, where: Bools, rng: np.random.Generator) -> Floats:
         """Change the share of one term that the code has."""
-        count = len(where)
+        count, rows = len(where), np.flatnonzero(where)
         length = rng.standard_normal(count) * np.where(rng.random(count) < 0.5, 1.2, 0.25)
-        rows = np.arange(count)
-        before = step.sizes[rows, step.present]
-        after = before + np.where(where, length, 0.0)
-        step.sizes[rows, step.present] = after
-        weight = self.weights[step.present]
-        ratio: Floats = weight * (after - before) - np.exp(after) + np.exp(before)
+        term = step.present[rows]
+        before = step.sizes[rows, term]
+        after = before + length[rows]
+        step.sizes[rows, term] = after
+        ratio = np.zeros(count)
+        ratio[rows] = self.weights[term] * (after - before) - np.exp(after) + np.exp(before)
         return ratio
 
     def _toggle(self, step: _Step, term: NDArray[np.int64], where: Bools) -> Floats:
         """Have a term come or go."""
-        rows = np.arange(len(where))
-        sign = np.where(step.has[rows, term], -1, 1)
-        step.has[rows[where], term[where]] ^= True
-        return np.where(where, sign * self._odds()[term], 0.0)
+        rows = np.flatnonzero(where)
+        places, ratio = (rows, term[rows]), np.zeros(len(where))
+        ratio[rows] = np.where(step.has[places], -1, 1) * self._odds()[term[rows]]
+        step.has[places] ^= True
+        return ratio
 
     def _share_out(self, step: _Step, where: Bools, rng: np.random.Generator) -> Floats:
         """Share out anew what a term and another have together, to both or to one of them."""
@@ -161,32 +168,25 @@ class Prior:
         drawn, between = rng.random(len(where))[rows], rng.random(len(where))[rows]
         part = np.where(drawn < _ALONE, 1.0, np.where(drawn < 2 * _ALONE, 0.0, between))
         others = np.maximum(step.has[rows].sum(axis=1) - 1 - paired, 0)
+        apart = np.log(total) - np.log(1 - 2 * _ALONE) + np.log(2 / (others + 2))
+        alone = -np.log(_ALONE) - np.log(others + 1)
         ratio = np.zeros(len(where))
-        ratio[rows] = self._shared_logs(first, second, part, total, others)
-        ratio[rows] -= self._shared_logs(first, second, sizes[0] / total, total, others)
+        for sign, share in ((1, part), (-1, sizes[0] / total)):
+            logs = np.where((share > 0) & (share < 1), apart, alone)
+            for term, size in ((first, share * total), (second, (1 - share) * total)):
+                logs += self._size_logs(term, size)
+            ratio[rows] += sign * logs
         for term, size in ((first, part * total), (second, (1 - part) * total)):
             step.has[rows, term] = size > 0
             step.sizes[rows, term] = np.log(np.maximum(size, 1e-300))
         return ratio
 
-    def _shared_logs(
-        self,
-        first: NDArray[np.int64],
-        second: NDArray[np.int64],
-        part: Floats,
-        total: Floats,
-        others: NDArray[np.int64],
-    ) -> Floats:
-        """Return the logarithm of the density of two sizes over that of their being proposed."""
-        both = (part > 0) & (part < 1)
-        logs = np.log(total) - np.log(1 - 2 * _ALONE) + np.log(2 / (others + 2))
-        logs = np.where(both, logs, -np.log(_ALONE) - np.log(others + 1))
+    def _size_logs(self, term: NDArray[np.int64], size: Floats) -> Floats:
+        """Return the logarithm of the density of sizes of terms, and of terms of none."""
         constants = np.array([math.lgamma(weight) for weight in self.weights])
-        for term, size in ((first, part * total), (second, (1 - part) * total)):
-            density = (self.weights[term] - 1) * np.log(np.maximum(size, 1e-300)) - constants[term]
-            logs += np.where(size > 0, density + self._odds()[term], 0.0)
-        shared: Floats = logs
-        return shared
+        density = (self.weights[term] - 1) * np.log(np.maximum(size, 1e-300)) - constants[term]
+        logs: Floats = np.where(size > 0, density + self._odds()[term], 0.0)
+        return logs
 
     def _odds(self) -> Floats:
         odds: Floats = np.log(self.chances / (1 - self.chances))
@@ -204,9 +204,9 @@ class Prior:
     def _levels(self, divided: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return draws of which scatter and drift, for a share of divided work each."""
         drawn = []
-        for logs in (self._node_logs(np.ones_like(divided)), self._node_logs(divided)):
+        for logs in (self._node_logs(np.ones(1)), self._node_logs(divided)):
             edges = np.cumsum(np.exp(logs), axis=1)
-            below = rng.random(len(logs))[:, None] > edges
+            below = rng.random(len(divided))[:, None] > edges
             drawn.append(np.minimum(below.sum(axis=1), len(_NODES) - 1))
         level: NDArray[np.int64] = drawn[0] * len(_NODES) + drawn[1]
         return level
@@ -219,7 +219,7 @@ class Prior:
     def _node_logs(self, divided: Floats) -> Floats:
         """Return the logarithm of the probability of each node, shape (particles, nodes)."""
         logs = -0.5 * (_NODES[None] - self.shift * (1 - divided)[:, None]) ** 2
-        normalized: Floats = logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))
+        normalized: Floats = logs - np.log(row_sums(np.exp(logs)))[:, None]
         return normalized
 
     def _sizes(self, count: int, rng: np.random.Generator) -> Floats:
