@@ -14,9 +14,10 @@ from parcast_training.steps.asking import accelerator_of, hops_of
 from parcast_training.steps.files import KIND
 from parcast_training.steps.layout import layout_of, uneven
 from parcast_training.steps.megatron import arguments, read_arguments
-from parcast_training.steps.memory import stage_weights, trained_weights
+from parcast_training.steps.memory import total_weights, trained_weights
 from parcast_training.steps.nearest import layout_or_nearest
 from parcast_training.steps.plan import planned
+from parcast_training.steps.sorts import stage_sorts
 
 from .random_jobs import PUTS_OFF, random_query
 
@@ -174,7 +175,10 @@ def test_layers_that_no_stages_divide_name_those_of_first_and_last(tmp_path):
     layout = layout_or_nearest(fits, 256, 8)
     numbers = [number for stage in range(16) for number in layout.numbers(stage, 0)]
     assert numbers == list(range(61))
-    shares = [sum(stage_weights(fits, layout, stage, trained_weights)) for stage in range(16)]
+    shares = [
+        sum(total_weights(stage_sorts(fits, layout, stage), layout, trained_weights))
+        for stage in range(16)
+    ]
     assert sum(shares) == fits.weights - fits.ends
 
 

@@ -34,13 +34,14 @@ class _Microbatches:
         return Pass("B", chunk, self._following("backward", chunk))
 
     def pair(self, forward: int, backward: int) -> Pass:
-        return replace(self.forward(forward), beside=self.backward(backward))
+        there, back = self.forward(forward), self.backward(backward)
+        return Pass(there.kind, there.chunk, there.microbatch, beside=back)
 
     def inputs(self, chunk: int) -> Pass:
         """Gradients of inputs alone; those of weights are put off."""
-        run = replace(self.backward(chunk), kind="I")
-        self._put_off.append((run.chunk, run.microbatch))
-        return run
+        microbatch = self._following("backward", chunk)
+        self._put_off.append((chunk, microbatch))
+        return Pass("I", chunk, microbatch)
 
     def weights(self) -> Pass:
         return Pass("W", *self._put_off.popleft())
@@ -88,12 +89,18 @@ def dualpipe(pp: int, near: int, microbatches: int) -> Iterator[Pass]:
 
 
 @lru_cache(4096)
+def fewest_passes(pp: int, near: int) -> tuple[Pass, ...]:
+    """Return the passes of a stage of as few microbatches of each way as there are stages."""
+    return tuple(dualpipe(pp, near, pp))
+
+
+@lru_cache(4096)
 def pass_counts(pp: int, near: int, microbatches: int) -> tuple[tuple[Pass, int], ...]:
     """Return the passes of a stage that differ, each of microbatch 0, and how often it does each.
 
     More microbatches are more pairs.
     """
-    counts = Counter(_of_first(run) for run in dualpipe(pp, near, pp))
+    counts = Counter(_of_first(run) for run in fewest_passes(pp, near))
     for forward in (0, 1):
         pair = Pass("F", forward, 0, beside=Pass("B", 1 - forward, 0))
         counts[pair] += microbatches - pp

@@ -15,7 +15,7 @@ Recompute = Literal["none", "selective", "full"]
 Schedule = Literal["1f1b", "interleaved", "zero-bubble", "dualpipe"]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, cache_hash=True)
 class Job(Decoder):
     """A step of training a language model (a decoder) on p accelerators."""
 

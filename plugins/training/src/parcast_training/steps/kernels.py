@@ -13,10 +13,11 @@ from parcast_training.steps.layout import Layout
 from parcast_training.steps.memory import (
     adapted,
     gradient_bytes,
-    stage_weights,
+    total_weights,
     trained_ends,
     trained_weights,
 )
+from parcast_training.steps.sorts import stage_sorts
 
 #: Bytes of an activation.
 _HALF = 2
@@ -255,7 +256,7 @@ def head_kernels(job: Job, layout: Layout) -> tuple[tuple[Kernel, ...], tuple[Ke
 
 def updated_weights(job: Job, layout: Layout, stage: int) -> tuple[float, float]:
     """Return the trained weights of a rank of a stage, and how many of them it updates."""
-    dense, expert = stage_weights(job, layout, stage, trained_weights)
+    dense, expert = total_weights(stage_sorts(job, layout, stage), layout, trained_weights)
     group = layout.dp * layout.cp * layout.copies
     shared = dense + trained_ends(job, layout, stage)
     weights = shared + expert

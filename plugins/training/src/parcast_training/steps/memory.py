@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from parcast_training.steps.dualpipe import dualpipe
+from parcast_training.steps.dualpipe import fewest_passes
 from parcast_training.steps.job import Job
 from parcast_training.steps.layout import Layout
 from parcast_training.steps.schedule import order
-from parcast_training.steps.sorts import Sorts, piece_sorts, stage_sorts
+from parcast_training.steps.sorts import Sorts, merged, piece_sorts
 
 #: Master weights and both moments of Adam in 32 bits (arXiv 1910.02054, section 3.1).
 _OPTIMIZER = 12
@@ -53,11 +53,11 @@ def layer_weights(job: Job, layout: Layout) -> tuple[float, float]:
     return (dense + parts, 0.0) if job.experts == 1 else (dense, job.experts / job.ep * parts)
 
 
-def stage_weights(
-    job: Job, layout: Layout, stage: int, of_layer: Callable[[Job, Layout], tuple[float, float]]
+def total_weights(
+    sorts: Sorts, layout: Layout, of_layer: Callable[[Job, Layout], tuple[float, float]]
 ) -> tuple[float, float]:
-    """Return what all layers of a stage have together of what one of each sort has."""
-    parts = [(count, of_layer(sort, layout)) for sort, count in stage_sorts(job, layout, stage)]
+    """Return what layers have together of what one of each sort has."""
+    parts = [(count, of_layer(sort, layout)) for sort, count in sorts]
     return sum(n * dense for n, (dense, _) in parts), sum(n * own for n, (_, own) in parts)
 
 
@@ -142,46 +142,45 @@ def _of_stage(job: Job, layout: Layout, stage: int) -> Memory:
             return width * (shared + experts)
         return width * (shared / splits[0] + experts / splits[1])
 
-    weights = (
-        stage_weights(job, layout, stage, layer_weights), embedding_weights(job, layout, stage)
-    )  # fmt: skip
-    trained = stage_weights(job, layout, stage, trained_weights), trained_ends(job, layout, stage)
+    pieces = [piece_sorts(job, layout, stage, chunk) for chunk in range(layout.chunks)]
+    sorts = merged(pieces)
+    weights = total_weights(sorts, layout, layer_weights), embedding_weights(job, layout, stage)
+    trained = total_weights(sorts, layout, trained_weights), trained_ends(job, layout, stage)
     return Memory(
         weights=bytes_of(weight_bytes(job), 3, *weights),
         gradients=bytes_of(gradient_bytes(job), 2, *trained),
         optimizer=0.0 if job.offload else bytes_of(state_bytes(job), 1, *trained),
-        activations=_activations(job, layout, stage),
+        activations=_activations(job, layout, stage, pieces, sorts),
     )
 
 
-def _activations(job: Job, layout: Layout, stage: int) -> float:
+def _activations(
+    job: Job, layout: Layout, stage: int, pieces: Sequence[Sorts], sorts: Sorts
+) -> float:
     tokens = job.micro_batch * job.sequence / layout.cp
-    sorts = stage_sorts(job, layout, stage)
     again = [_without_recomputation(s, layout) - layer_activations(s, layout) for s, _ in sorts]
     # a layer is computed again as a whole
-    total = tokens * (_held(job, layout, stage) + max(again))
+    total = tokens * (_held(job, layout, stage, pieces) + max(again))
     if layout.has_last(stage):  # logits in 32 bits
         total += 4 * (1 + job.mtp) * tokens * job.vocabulary / layout.tp
     return total
 
 
-def _held(job: Job, layout: Layout, stage: int) -> float:
+def _held(job: Job, layout: Layout, stage: int, pieces: Sequence[Sorts]) -> float:
     """Return the most bytes for each token that layers keep for passes that are still to come."""
-    of_pieces = [
-        _of_piece(piece_sorts(job, layout, stage, chunk), layout, layer_activations)
-        for chunk in range(layout.chunks)
-    ]
+    of_pieces = [_of_piece(sorts, layout, layer_activations) for sorts in pieces]
     if layout.bidirectional:
-        return _most_put_off(job, layout, stage, of_pieces)
+        waiting = [_of_piece(sorts, layout, _for_weights) for sorts in pieces]
+        return _most_put_off(layout, stage, of_pieces, waiting)
     flight = _in_flight(layout, stage)
     if len(set(of_pieces)) > 1:
         return _most_held(layout, stage, of_pieces)
     held = of_pieces[0] * flight
     if job.schedule == "zero-bubble":
-        waiting = _of_piece(piece_sorts(job, layout, stage, 0), layout, _for_weights)
+        put_off = _of_piece(pieces[0], layout, _for_weights)
         late = min(layout.pp, layout.microbatches) - flight
         # the last is of a microbatch that has just gone back
-        held += waiting * late + max(0.0, waiting - of_pieces[0])
+        held += put_off * late + max(0.0, put_off - of_pieces[0])
     return held
 
 
@@ -189,19 +188,17 @@ def _of_piece(sorts: Sorts, layout: Layout, of_layer: Callable[[Job, Layout], fl
     return sum(count * of_layer(sort, layout) for sort, count in sorts)
 
 
-def _most_put_off(job: Job, layout: Layout, stage: int, of_pieces: list[float]) -> float:
+def _most_put_off(
+    layout: Layout, stage: int, of_pieces: list[float], waiting: list[float]
+) -> float:
     """Return the most that a stage of DualPipe holds, by playing its passes.
 
     Where pieces are alike and gradients that are put off need no more than their pass kept, that
     is what pp + 1 passes keep (arXiv 2412.19437, table 2). More microbatches are more pairs, which
     go back as often as forth.
     """
-    waiting = [
-        _of_piece(piece_sorts(job, layout, stage, chunk), layout, _for_weights)
-        for chunk in range(layout.chunks)
-    ]
     in_use = peak = 0.0
-    for step in dualpipe(layout.pp, layout.near(stage), layout.pp):
+    for step in fewest_passes(layout.pp, layout.near(stage)):
         for part in step.parts:
             in_use += of_pieces[part.chunk] if part.kind == "F" else 0.0
             in_use -= of_pieces[part.chunk] if part.kind in "BI" else 0.0

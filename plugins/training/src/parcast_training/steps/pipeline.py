@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from parcast_training.steps.layout import Layout
@@ -23,7 +23,9 @@ class Pass:
     @property
     def parts(self) -> tuple[Pass, ...]:
         """Itself, or both passes of a pair."""
-        return (self,) if self.beside is None else (replace(self, beside=None), self.beside)
+        if self.beside is None:
+            return (self,)
+        return Pass(self.kind, self.chunk, self.microbatch), self.beside
 
     @property
     def name(self) -> str:

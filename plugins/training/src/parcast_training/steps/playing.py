@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import cache
 
 from parcast_training.steps.layout import Layout
 from parcast_training.steps.pipeline import Event, Pass, source, target
@@ -37,7 +38,7 @@ def played(
     before
         Gets, for each pass, the one whose end it began at, on its stage or another.
     """
-    play = _Play(layout, seconds, hop, before)
+    play = _Play(layout, seconds, cache(hop), before)
     orders = [deque(order(layout, s, zero_bubble=zero_bubble)) for s in range(layout.pp)]
     while play.ready:
         stage = play.ready.popleft()
