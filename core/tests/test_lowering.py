@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from parcast import Lowering, Query, UnsupportedError, Workload
-from parcast.comparison.lowering import lower, path
+from parcast.comparison.lowering import convert, lower, path
 from parcast.model.machine import Machine
 
 
@@ -53,10 +53,18 @@ class Steps:
         assert query.workload is workload
         return Workload(name=workload.name, kind="c", content=("c", workload.content)), []
 
+    def __init__(self):
+        self.asked = 0
+
+    def cost(self, _query):
+        self.asked += 1
+        return self.asked
+
 
 @pytest.fixture
 def query(monkeypatch):
-    monkeypatch.setattr("parcast.comparison.lowering.load", lambda target: getattr(Steps, target))
+    steps = Steps()
+    monkeypatch.setattr("parcast.comparison.lowering.load", lambda target: getattr(steps, target))
     return Query(workload=Workload(name="w", kind="a", content="A"), machine=Machine(name="m"), p=3)
 
 
@@ -70,6 +78,18 @@ def test_each_step_takes_what_the_last_one_gave(query):
     assert steps == ("a -> b", "b -> c")
     assert notes == ("to b",)
     assert query.workload.content == "A"
+
+
+@pytest.mark.parametrize(("shared", "times"), [(True, 1), (False, 2)])
+def test_what_is_shared_is_made_once_whatever_the_options(query, shared, times):
+    step = Lowering("a", "b", "to_b", "", cost="cost", shared=shared)
+    both = [
+        convert({step.name: step}, query.with_options(options), "b", query)
+        for options in ("one", "another")
+    ]
+    assert len({id(conversion.query.workload) for conversion in both}) == times
+    assert [conversion.query.options for conversion in both] == ["one", "another"]
+    assert [conversion.seconds for conversion in both] == [1, times]
 
 
 def test_the_goal_itself_needs_no_step(query):

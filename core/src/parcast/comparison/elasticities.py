@@ -310,13 +310,17 @@ def _shares(
 ) -> list[list[float | None]]:
     """Return the part of the time of each group of numbers, for each answer."""
     tasks = []
+    changed: dict[tuple[int, tuple[str, ...]], Query] = {}  # solvers share what is made of each
     for solved, groups in answers:
         for paths in groups:
             tell(f"{solved.task.entry.name}: {', '.join(paths)}")
-            query = solved.question.query
-            machine = improved(query.machine, paths, 1 / (1 - step))
-            changed = attrs.evolve(query, machine=machine)
-            tasks.append(resolve_task(solved.task.entry.name, changed, solved.question.settings))
+            query, key = solved.question.query, (id(solved.question.query), tuple(paths))
+            if key not in changed:
+                machine = improved(query.machine, paths, 1 / (1 - step))
+                changed[key] = attrs.evolve(query, machine=machine)
+            tasks.append(
+                resolve_task(solved.task.entry.name, changed[key], solved.question.settings)
+            )
     outcomes = iter(solve_all(registry, tasks, tell))
     return [
         [_share(solved.outcome.prediction, next(outcomes).prediction, step) for _ in groups]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 
@@ -89,12 +90,17 @@ def convert(
     seconds = 0.0
     asked, names = asked or query, tuple(step.name for step in steps)
     for step in steps:
-        seconds += float(load(step.cost)(query)) if step.cost else 0.0
-        key = (step.name, id(query.workload), repr(query.options))
-        workload, step_notes = asked.once(
-            key,
-            lambda _: load(step.target)(query.workload, query),  # noqa: B023  (called at once)
-        )
+        key = (step.name, id(query.workload), None if step.shared else repr(query.options))
+        seconds += asked.once((*key, "cost"), partial(_seconds, step, query))
+        workload, step_notes = asked.once(key, partial(_converted, step, query))
         query = attrs.evolve(query, workload=workload)
         notes += tuple(step_notes)
     return Conversion(query, names, notes, seconds)
+
+
+def _seconds(step: Lowering, query: Query, _asked: Query) -> float:
+    return float(load(step.cost)(query)) if step.cost else 0.0
+
+
+def _converted(step: Lowering, query: Query, _asked: Query) -> Any:
+    return load(step.target)(query.workload, query)

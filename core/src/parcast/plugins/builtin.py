@@ -67,6 +67,7 @@ parcast_lowerings = (
         "parcast.program.lowerings.from_phases:lower",
         "Deterministic bursts; messages around a ring.",
         on_request=True,
+        shared=True,
     ),
     Lowering(
         "program",
@@ -74,5 +75,6 @@ parcast_lowerings = (
         "parcast.program.lowerings.to_phases:lower",
         "Operations counted, for processes that are alike.",
         cost="parcast.program.lowerings.to_phases:cost",
+        shared=True,
     ),
 )

@@ -214,7 +214,8 @@ class Lowering:
     One that makes much of little (a loop's iterations written out) is ``on_request``: it is not
     followed to a solver that nobody named. Of one that is ``exact`` bounds are bounds of the
     workload, of one that is ``below`` lower bounds are. ``cost`` names a function from the query to
-    the seconds that the conversion takes, where they are more than a solver's.
+    the seconds that the conversion takes, where they are more than a solver's. What is made by one
+    that is ``shared`` is made once for all solvers: it does not look at their options.
     """
 
     source: str
@@ -225,6 +226,7 @@ class Lowering:
     below: bool = attrs.field(default=False, kw_only=True)
     on_request: bool = attrs.field(default=False, kw_only=True)
     cost: str | None = attrs.field(default=None, kw_only=True)
+    shared: bool = attrs.field(default=False, kw_only=True)
     api: int = attrs.field(default=API, kw_only=True)
 
     @property

@@ -94,6 +94,7 @@ parcast_lowerings = (
         "What the network takes is the perturbation.",
         exact=True,
         cost="parcast_perturb.from_program:cost",
+        shared=True,
     ),
 )
 

@@ -51,11 +51,13 @@ parcast_lowerings = (
         "phases",
         "parcast_profiles.lowerings:phases",
         "A phase for each region, as long as recorded, at its own number of processes.",
+        shared=True,
     ),
     Lowering(
         "profile",
         "program",
         "parcast_profiles.lowerings:program",
         "Every process spends the mean of what each region took, one after another.",
+        shared=True,
     ),
 )

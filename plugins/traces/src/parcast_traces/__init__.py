@@ -61,6 +61,7 @@ parcast_lowerings = (
         "program",
         "parcast_traces.to_program:program",
         "Its calls, and what was computed between them, at its own number of processes.",
+        shared=True,
     ),
 )
 

@@ -105,6 +105,7 @@ parcast_lowerings = (
         "Each rank's kernels and messages, written out.",
         on_request=True,
         cost="parcast_training.steps.program:cost",
+        shared=True,
     ),
 )
 

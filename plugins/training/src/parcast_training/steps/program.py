@@ -26,24 +26,32 @@ from parcast_training.steps.segments import Segment
 from parcast_training.steps.step import Step
 from parcast_training.steps.unmodelled import configuration_notes
 
+#: The key of a query's program, which takes as long to write as to solve.
+_PROGRAM = "program of a step of training"
 
-def lower(workload: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
+
+def lower(_: Workload, query: Query) -> tuple[Workload, tuple[str, ...]]:
     """Return a ``training`` workload as a ``program`` of its kernels' times on the machine."""
-    text = source(step_at(query))
-    content = read_source(text, f"{workload.name} as a program", workload.name).content
     notes = (
         "kernels take the times that the accelerator's roofline gives",
         *checkpoint_notes(query),
         *configuration_notes(job_at(query)),
     )
-    return attrs.evolve(workload, kind="program", content=content, parameters={}), notes
+    return query.once(_PROGRAM, _program), notes
 
 
 def cost(query: Query) -> float:
     """Return the seconds of making the program ready, which is another one on another machine."""
-    workload, _ = lower(query.workload, query)
+    workload = query.once(_PROGRAM, _program)
     unrolled = workload.content.at(attrs.evolve(query, workload=workload))
     return float(PREPARATION * unrolled.count())
+
+
+def _program(query: Query) -> Workload:
+    workload = query.workload
+    text = source(step_at(query))
+    content = read_source(text, f"{workload.name} as a program", workload.name).content
+    return attrs.evolve(workload, kind="program", content=content, parameters={})
 
 
 def source(step: Step) -> str:
