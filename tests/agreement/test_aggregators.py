@@ -147,7 +147,9 @@ def test_phases_gather_as_their_program_does():
         "phase": [{"cycles": 8, "parallel": 2**22, "io": "sync", "io_bytes": 2**20,
                    "distribution": "constant"}],
     }  # fmt: skip
-    rows = REGISTRY.compare(workload, machine, p=16, d=4, solvers="spmd,emulator").rows
+    rows = REGISTRY.compare(
+        workload, machine, p=16, d=4, solvers="spmd,emulator", elasticities=False
+    ).rows
     assert all(row.status.value == "ok" for row in rows), [row.message for row in rows]
     assert rows[0].time == pytest.approx(rows[1].time, rel=0.1)
 

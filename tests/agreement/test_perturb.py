@@ -229,7 +229,9 @@ def test_of_messages_that_arrive_together_the_first_to_leave_ends_the_wait():
     """0.2 + 0.2 is not 4e5 * 1e-6 in floats; process 0 waits for a message that flies all along."""
     network = {"startup": 0, "bandwidth": 1e6, "contention": "none"}
     machine = {"name": "m", "network": network}
-    (row,) = REGISTRY.compare(read_source(TOGETHER), machine, p=3, solvers="perturb").rows
+    (row,) = REGISTRY.compare(
+        read_source(TOGETHER), machine, p=3, solvers="perturb", elasticities=False
+    ).rows
     assert row.time == pytest.approx(0.4)
     assert 3 * row.parts.communication == pytest.approx(0.4)
 
@@ -256,7 +258,7 @@ def test_parts_after_a_warm_up_hold_files_and_fetched_tasks(solvers):
         "storage": {"bandwidth": 1e6, "disks": 1},
     }
     workload = read_source(AFTER_START)
-    (row,) = REGISTRY.compare(workload, machine, p=3, d=1, solvers=solvers).rows
+    (row,) = REGISTRY.compare(workload, machine, p=3, d=1, solvers=solvers, elasticities=False).rows
     query = Query(workload=workload, machine=REGISTRY.machine(machine), p=3, d=1)
     unrolled = matched_program(query, pools=True).unrolled
     reference = by_sweep(unrolled, Costs.of(query, unrolled.needs()))
@@ -271,7 +273,9 @@ def test_shipped_programs_take_the_time_of_the_reference(name):
         pytest.skip("phases, which become a program by a lowering that is no part of this")
     machine = REGISTRY.machine({**machine.data, "network": {**machine.data["network"],
                                                             "contention": "none"}})  # fmt: skip
-    (row,) = REGISTRY.compare(workload, machine, p=4, d=3, solvers="perturb").rows
+    (row,) = REGISTRY.compare(
+        workload, machine, p=4, d=3, solvers="perturb", elasticities=False
+    ).rows
     query = Query(workload=workload, machine=machine, p=4, d=3)
     unrolled = matched_program(query, pools=True).unrolled
     reference = by_sweep(unrolled, Costs.of(query, unrolled.needs()))

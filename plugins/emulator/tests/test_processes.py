@@ -203,8 +203,10 @@ UNIT = {
 }
 
 
-def ask(workload, machine=UNIT, p=4, d=1, solvers="emulator.tc", **settings):
-    (row,) = REGISTRY.compare(workload, machine, p=p, d=d, solvers=solvers, settings=settings).rows
+def ask(workload, machine=UNIT, p=4, d=1, solvers="emulator.tc", *, binding=False, **settings):
+    (row,) = REGISTRY.compare(
+        workload, machine, p=p, d=d, solvers=solvers, settings=settings, elasticities=binding
+    ).rows
     return row
 
 
@@ -235,7 +237,7 @@ def program(text):
 
 def test_the_family_takes_programs_by_its_tightly_coupled_solver():
     workload = program("compute(2e6)")
-    row = ask(workload, solvers="emulator")
+    row = ask(workload, solvers="emulator", binding=True)
     assert (row.solver, row.time, row.binding) == ("emulator.tc", 2.0, "processor.rate")
     assert ask("titan", solvers="emulator", per_node=9).solver == "emulator.lc"
     refused = ask(workload, solvers="emulator.lc")

@@ -61,7 +61,9 @@ def machine(case: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_a_full_model_equals_its_reference(registry: Registry, case: dict[str, Any]) -> None:
     asked = {"p": case["p"], "d": case["d"]}
-    row = registry.compare(workload(case), machine(case), solvers="spmd", **asked).rows[0]
+    row = registry.compare(
+        workload(case), machine(case), solvers="spmd", **asked, elasticities=False
+    ).rows[0]
     reference = {key: float(value) for key, value in case["reference"].items()}
     assert row.status is Status.OK, row.message
     assert row.solver == SOLVERS[case["model"]]
@@ -82,7 +84,9 @@ def test_a_full_model_equals_its_reference(registry: Registry, case: dict[str, A
 def test_many_at_once_equal_one_by_one(registry: Registry, case: dict[str, Any]) -> None:
     work, mach = workload(case), machine(case)
     step = case["c"] * case["d"]
-    several = registry.compare(work, mach, p=[step, 2 * step, 4 * step], d=case["d"])
+    several = registry.compare(
+        work, mach, p=[step, 2 * step, 4 * step], d=case["d"], elasticities=False
+    )
     for row in several.rows:
         alone = registry.predict(work, mach, row.solver, p=row.p, d=row.d)
         assert alone.time == row.time
@@ -115,7 +119,7 @@ def test_phases_of_several_kinds_go_each_to_its_model(registry: Registry) -> Non
     case = next(case for case in CASES if case["id"] == "F11")
     one = workload(case)["phase"][0]
     mixed = {"phase": [one, {**one, "io": "sync"}]}
-    row = registry.compare(mixed, machine(case), p=64, d=1).rows[0]
+    row = registry.compare(mixed, machine(case), p=64, d=1, elasticities=False).rows[0]
     assert row.solver == "spmd.mixed"
     assert [phase["model"] for phase in row.details["phases"]] == ["clu", "sio"]
 
@@ -136,7 +140,7 @@ def test_an_open_contention_level_is_answered_with_its_range(registry: Registry)
         mach["network"]["contention_level"] = level
         times.append(registry.predict(work, mach, "spmd", p=64, d=4).time)
     del mach["network"]["contention_level"]
-    row = registry.compare(work, mach, p=64, d=4).rows[0]
+    row = registry.compare(work, mach, p=64, d=4, elasticities=False).rows[0]
     assert [row.time, row.lower, row.upper] == times
     assert "the machine states no contention level w" in row.notes[-1]
 
@@ -235,7 +239,9 @@ def test_nothing_binds_a_program_that_does_nothing(registry: Registry) -> None:
 
 def test_clusters_need_a_p_that_the_disks_divide(registry: Registry) -> None:
     case = next(case for case in CASES if case["id"] == "F13")
-    rows = registry.compare(workload(case), machine(case), p=[16, 24], d=16).rows
+    rows = registry.compare(
+        workload(case), machine(case), p=[16, 24], d=16, elasticities=False
+    ).rows
     assert [row.status for row in rows] == [Status.OK, Status.INVALID]
     assert "d=16 disks do not divide" in rows[1].message
     assert "choose p among the multiples of 16" in rows[1].message

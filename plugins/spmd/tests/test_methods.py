@@ -30,10 +30,18 @@ def registry() -> Registry:
     return Registry([parcast_spmd])
 
 
-def ask(registry: Registry, phases: list[Any], p: int = 8, **settings: object) -> Any:
+def ask(
+    registry: Registry, phases: list[Any], p: int = 8, *, binding: bool = False, **settings: object
+) -> Any:
     given = {key.replace("_", "."): value for key, value in settings.items()}
     (row,) = registry.compare(
-        {"name": "w", "phase": phases}, UNIT, p=p, d=1, solvers="spmd", settings=given
+        {"name": "w", "phase": phases},
+        UNIT,
+        p=p,
+        d=1,
+        solvers="spmd",
+        settings=given,
+        elasticities=binding,
     ).rows
     return row
 
@@ -43,6 +51,7 @@ def test_the_markov_chain_answers_the_full_models_exactly(registry: Registry, ca
     (row,) = registry.compare(
         workload(case), machine(case), p=case["p"], d=case["d"],
         solvers="spmd.sio", settings={"spmd.sio.method": "ctmc"},
+        elasticities=False,
     ).rows  # fmt: skip
     exact = case["reference"]
     joined = float(exact["ctmc_exact_T_cpu_plus_com"])
@@ -93,6 +102,7 @@ def test_btio_with_constant_steps_is_that_of_another_simulation(registry: Regist
     (row,) = registry.compare(
         given, SP2, p=p, d=3, solvers="spmd.sio",
         settings={"spmd.sio.service": "exponential", "spmd.sio.tolerance": 0.002},
+        elasticities=False,
     ).rows  # fmt: skip
     assert row.time == pytest.approx(CONSTANT[p], rel=0.006)
 
@@ -214,6 +224,7 @@ def test_the_tolerance_is_kept_or_said_to_be_missed(registry: Registry) -> None:
     (row,) = registry.compare(
         {"phase": [steady]}, UNIT, p=8, d=1, solvers="spmd.sim",
         settings={"spmd.sim.tolerance": 1e-5, "spmd.sim.most": 50_000},
+        elasticities=False,
     ).rows  # fmt: skip
     assert row.status is Status.NOT_CONVERGED
 
@@ -231,7 +242,9 @@ def test_what_a_method_cannot_take_is_a_reason(
     registry: Registry, phase: dict[str, Any], settings: Any, reason: str
 ) -> None:
     given = {"phase": [{"bursts": 3, "serial": 2.0, "bytes": 1.0, **phase}]}
-    (row,) = registry.compare(given, UNIT, p=8, d=1, solvers="spmd", settings=settings).rows
+    (row,) = registry.compare(
+        given, UNIT, p=8, d=1, solvers="spmd", settings=settings, elasticities=False
+    ).rows
     assert row.status is Status.REFUSED
     assert reason in row.message
 
@@ -249,7 +262,9 @@ def test_what_cannot_be_played_is_a_reason(
 ) -> None:
     given = {"phase": [{"serial": 2.0, "bytes": 1.0, **phase}]}
     settings = {"spmd.sim.span": "whole"}
-    (row,) = registry.compare(given, UNIT, p=8, d=1, solvers="spmd.sim", settings=settings).rows
+    (row,) = registry.compare(
+        given, UNIT, p=8, d=1, solvers="spmd.sim", settings=settings, elasticities=False
+    ).rows
     assert row.status is Status.REFUSED
     assert reason in row.message
 
@@ -261,7 +276,8 @@ def test_a_whole_run_counts_the_wait_for_the_last(registry: Registry) -> None:
         (row,) = registry.compare(
             {"phase": [phase]}, UNIT, p=8, d=1, solvers="spmd.sim",
             settings={"spmd.sim.span": span},
-        ).rows  # fmt: skip
+        elasticities=False,
+    ).rows  # fmt: skip
         times[span] = row
     assert times["whole"].time > 1.1 * times["steady"].time
     assert times["whole"].parts.synchronization > 0
@@ -341,10 +357,11 @@ def test_no_more_bursts_are_played_than_allowed(registry: Registry, io: str) -> 
 def test_a_station_that_sets_the_pace_binds_though_more_time_is_spent_elsewhere(registry) -> None:
     """Eight passages of 1 s after 7 s: computing is the largest part, 6 of 15 s."""
     one = {"serial": 6.0, "bytes": 4.0, "distribution": "constant"}
-    found = ask(registry, [one])
+    found = ask(registry, [one], binding=True)
     assert found.parts.values() == pytest.approx((6.0, 5.5, 0.0, 3.5))
     assert found.details["binding"] == "network"
-    assert ask(registry, [{**one, "serial": 7.5}]).details["binding"] == "processor"
+    slower = ask(registry, [{**one, "serial": 7.5}], binding=True)
+    assert slower.details["binding"] == "processor"
 
 
 def test_the_time_of_random_bursts_stands_beside_that_of_equal_ones(registry: Registry) -> None:
