@@ -22,12 +22,12 @@ def test_a_night_has_as_many_times_the_cases_as_it_asks(monkeypatch: pytest.Monk
     assert cases(60) == 60
 
 
-def test_before_a_change_lands_a_quarter_is_drawn_but_four_at_least(
+def test_before_a_change_lands_a_fifth_is_drawn_but_three_at_least(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("PARCAST_CASES", raising=False)
-    assert [cases(count) for count in (3, 10, 12, 30, 60)] == [3, 4, 4, 7, 15]
-    assert [cases(count, least=40) for count in (3, 60, 180)] == [3, 40, 45]
+    assert [cases(count) for count in (2, 10, 12, 30, 60)] == [2, 3, 3, 6, 12]
+    assert [cases(count, least=40) for count in (3, 60, 180, 300)] == [3, 40, 40, 60]
 
 
 def test_every_item_has_its_day_and_a_night_has_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,12 +39,12 @@ def turn(items: Iterable[Item], of: int) -> list[Item]:
     return listed[first_seed() // _OF_A_DAY % of :: of]
 
 
-def cases(count: int, *, least: int = 4) -> int:
+def cases(count: int, *, least: int = 3) -> int:
     """Return how many random cases a test has: ``PARCAST_CASES`` times ``count``.
 
-    Where that is not set, as before a change lands, a quarter of them, and ``least`` at least where
+    Where that is not set, as before a change lands, a fifth of them, and ``least`` at least where
     ``count`` is no less: a test that asks how many of a kind there are needs more.
     """
     if times := os.environ.get("PARCAST_CASES"):
         return count * int(times)
-    return max(min(count, least), count // 4)
+    return max(min(count, least), count // 5)
