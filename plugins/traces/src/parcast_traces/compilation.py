@@ -8,7 +8,7 @@ between runs in a versioned user directory.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial, wraps
+from functools import cache, wraps
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -82,43 +82,58 @@ def compiled(
     """
     import numba
 
-    njit: Any = partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
-    njit = njit if lists else partial(njit, _nrt=False)
+    njit: Any = numba.njit
     files = files_of(modules, shared)
     announce(f"{modules[-1].__name__.rpartition('.')[2]}.{entry}", distribution, files)
     outermost = modules[-1].__dict__[entry]
     with cached_kernels(outermost, distribution, files) as (placed, cached):
-        inlined = njit(no_cpython_wrapper=True, forceinline=True)
-        return _copied(modules, {outermost: placed}, njit(cache=cached), inlined)[-1].__dict__[
-            entry
-        ]
+        outer = njit(**_options(lists), cache=cached)
+        called = _steps(tuple(modules[:-1]), lists)
+        return _with_copy(called, modules[-1], lists, {outermost: (placed, outer)})[outermost]
 
 
-def _copied(
-    modules: Sequence[ModuleType], placed: Mapping[Any, FunctionType], outer: Any, inlined: Any
-) -> list[ModuleType]:
-    """Return copies of modules that know each other, with their steps compiled.
+def _options(lists: bool) -> dict[str, Any]:
+    """Return how a kernel is compiled, and all that it calls."""
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    return options if lists else {**options, "_nrt": False}
+
+
+@cache
+def _steps(modules: tuple[ModuleType, ...], lists: bool) -> Mapping[Any, Any]:
+    """Return a copy of each module, and what each of their functions is in these.
+
+    Kernels that begin with the same modules share their steps, which compile once in a process.
+    """
+    return _with_copy(_steps(modules[:-1], lists), modules[-1], lists, {}) if modules else {}
+
+
+def _with_copy(
+    called: Mapping[Any, Any],
+    module: ModuleType,
+    lists: bool,
+    outermost: Mapping[Any, tuple[FunctionType, Any]],
+) -> dict[Any, Any]:
+    """Return the same with a copy of a module that knows what it calls, its steps compiled.
 
     A step is put into its callers: a call would copy the hundreds of fields of its tuples.
     """
     import numba
 
-    merging: Any = numba.njit(inline="always")
-    copies = [ModuleType(module.__name__) for module in modules]
-    instead: dict[Any, Any] = dict(zip(modules, copies, strict=True))
-    for module, copy in zip(modules, copies, strict=True):
-        for name, value in vars(module).items():
-            if isinstance(value, FunctionType) and value.__module__ == module.__name__:
-                form = outer if value in placed else inlined
-                form = merging if "merged" in value.__dict__ else form
-                code = placed.get(value, value).__code__
-                rebound = FunctionType(code, copy.__dict__, name, value.__defaults__)
-                instead[value] = form(rebound) if "step" in value.__dict__ else value
-    for module, copy in zip(modules, copies, strict=True):
-        for name, value in vars(module).items():
-            replaceable = isinstance(value, (FunctionType, ModuleType))
-            copy.__dict__[name] = instead.get(value, value) if replaceable else value
-    return copies
+    njit: Any = numba.njit
+    inlined = njit(**_options(lists), no_cpython_wrapper=True, forceinline=True)
+    merging = njit(inline="always")
+    copy = ModuleType(module.__name__)
+    instead: dict[Any, Any] = {**called, module: copy}
+    for name, value in vars(module).items():
+        if isinstance(value, FunctionType) and value.__module__ == module.__name__:
+            form = merging if "merged" in value.__dict__ else inlined
+            placed, form = outermost.get(value, (value, form))
+            rebound = FunctionType(placed.__code__, copy.__dict__, name, value.__defaults__)
+            instead[value] = form(rebound) if "step" in value.__dict__ else value
+    for name, value in vars(module).items():
+        replaceable = isinstance(value, (FunctionType, ModuleType))
+        copy.__dict__[name] = instead.get(value, value) if replaceable else value
+    return instead
 
 
 def files_of(modules: Sequence[ModuleType], shared: Sequence[ModuleType] = ()) -> list[Path]:

@@ -59,7 +59,7 @@ def play(calls: Any, messages: Any, noise: Any, run: Any, carried: Any, network:
     while True:
         while run.counters[READY] > 0:
             run.counters[READY] -= 1
-            ranks.advance(run.ready[run.counters[READY]], True, calls, messages, noise, run)
+            ranks.advance(run.ready[run.counters[READY]], calls, messages, noise, run)
         waiting = run.counters[LATER] > 0
         begins = run.asked[run.later[0]] if waiting else math.inf
         ends = next_end(network)

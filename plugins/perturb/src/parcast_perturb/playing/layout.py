@@ -40,6 +40,7 @@ class Messages(NamedTuple):
     target: Any
     late: Any  #: whether it leaves no sooner than its receive is posted
     latency: Any  #: seconds
+    before: Any  #: seconds of it that pass before it asks for what it shares
     transfer: Any  #: seconds, alone
     receiving: Any  #: seconds that it costs its receiver
     leaves: Any  #: node whose port it leaves by, or `NONE`: it passes nothing that is shared

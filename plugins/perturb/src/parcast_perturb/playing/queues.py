@@ -63,7 +63,7 @@ def play(network: int, calls: Any, messages: Any, noise: Any, run: Any) -> None:
     while True:
         while run.counters[READY] > 0:
             run.counters[READY] -= 1
-            ranks.advance(run.ready[run.counters[READY]], False, calls, messages, noise, run)
+            ranks.advance(run.ready[run.counters[READY]], calls, messages, noise, run)
         if run.counters[NOW] > 0:
             move(run)
         elif run.counters[LATER] > 0:

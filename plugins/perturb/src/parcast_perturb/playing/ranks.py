@@ -36,22 +36,20 @@ def arrive(message: int, at: float, messages: Any, run: Any) -> None:
 
 
 @step
-def leave(message: int, at: float, shares_links: bool, messages: Any, run: Any) -> None:
+def leave(message: int, at: float, messages: Any, run: Any) -> None:
     """A message leaves: it arrives by itself, or asks for what it passes."""
     run.flight[message] = at
     if messages.leaves[message] == NONE:
         way = messages.latency[message] + messages.transfer[message]
         arrive(message, at + way, messages, run)
         return
-    run.asked[message] = at + messages.latency[message] if shares_links else at
+    run.asked[message] = at + messages.before[message]
     heap.push(run.later, run.counters[LATER], run.asked, message)
     run.counters[LATER] += 1
 
 
 @step
-def begin_message(
-    message: int, sending: bool, at: float, shares_links: bool, messages: Any, run: Any
-) -> None:
+def begin_message(message: int, sending: bool, at: float, messages: Any, run: Any) -> None:
     """One side of a message is there; it leaves if that is all that it needs."""
     if sending:
         run.sent[message] = at
@@ -64,13 +62,11 @@ def begin_message(
         leaves_at = max(leaves_at, run.posted[message])
     elif not sending:
         return
-    leave(message, leaves_at, shares_links, messages, run)
+    leave(message, leaves_at, messages, run)
 
 
 @step
-def enter(
-    rank: int, row: int, shares_links: bool, calls: Any, messages: Any, noise: Any, run: Any
-) -> None:
+def enter(rank: int, row: int, calls: Any, messages: Any, noise: Any, run: Any) -> None:
     """Do what a call does before it waits."""
     kind = calls.kind[row]
     begin = run.clock[rank] + (calls.gap[row] + noise.gap[row])
@@ -83,7 +79,7 @@ def enter(
         message = calls.receives[row] if side else calls.sends[row]
         if message != NONE:
             at = begin if side and kind != BOTH else own
-            begin_message(message, side == 0, at, shares_links, messages, run)
+            begin_message(message, side == 0, at, messages, run)
     for edge in range(calls.first[row], calls.first[row + 1]):
         message = calls.awaited[edge]
         if run.arrival[message] == UNKNOWN:
@@ -126,12 +122,12 @@ def finish(rank: int, row: int, calls: Any, messages: Any, noise: Any, run: Any)
 
 
 @step
-def advance(rank: int, shares_links: bool, calls: Any, messages: Any, noise: Any, run: Any) -> None:
+def advance(rank: int, calls: Any, messages: Any, noise: Any, run: Any) -> None:
     """Let a rank go on as far as it can."""
     while run.cursor[rank] < calls.offsets[rank + 1]:
         row = run.cursor[rank]
         if run.pending[rank] == NONE:
-            enter(rank, row, shares_links, calls, messages, noise, run)
+            enter(rank, row, calls, messages, noise, run)
             if run.pending[rank] > 0:
                 return
         finish(rank, row, calls, messages, noise, run)

@@ -116,11 +116,13 @@ def _messages(costs: Costs, source: Ints, target: Ints, size: Any, late: Any) ->
         leaves = np.full(count, NONE)
     else:
         leaves = np.where((leaves == enters) | (size == SIGNAL), NONE, leaves)
+    latency = of_each(costs.latency(source, target, size) if count else 0.0)
     return Messages(
         source=source,
         target=target,
         late=late,
-        latency=of_each(costs.latency(source, target, size) if count else 0.0),
+        latency=latency,
+        before=latency if costs.contention == "fair" else of_each(0.0),
         transfer=transfer,
         receiving=of_each(costs.receiving(size)),
         leaves=leaves,
