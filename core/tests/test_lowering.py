@@ -54,16 +54,21 @@ class Steps:
         return Workload(name=workload.name, kind="c", content=("c", workload.content)), []
 
     def __init__(self):
-        self.asked = 0
+        self.asked, self.options = 0, []
 
-    def cost(self, _query):
+    def cost(self, query):
         self.asked += 1
+        self.options.append(query.options)
         return self.asked
 
 
 @pytest.fixture
-def query(monkeypatch):
-    steps = Steps()
+def steps():
+    return Steps()
+
+
+@pytest.fixture
+def query(monkeypatch, steps):
     monkeypatch.setattr("parcast.comparison.lowering.load", lambda target: getattr(steps, target))
     return Query(workload=Workload(name="w", kind="a", content="A"), machine=Machine(name="m"), p=3)
 
@@ -72,16 +77,16 @@ def test_each_step_takes_what_the_last_one_gave(query):
     chain = {
         one.name: one for one in (Lowering("b", "c", "to_c", ""), Lowering("a", "b", "to_b", ""))
     }
-    lowered, steps, notes = lower(chain, query, "c")
+    lowered, taken, notes = lower(chain, query, "c")
     assert lowered.workload.kind == "c"
     assert lowered.workload.content == ("c", ("A", 3))
-    assert steps == ("a -> b", "b -> c")
+    assert taken == ("a -> b", "b -> c")
     assert notes == ("to b",)
     assert query.workload.content == "A"
 
 
 @pytest.mark.parametrize(("shared", "times"), [(True, 1), (False, 2)])
-def test_what_is_shared_is_made_once_whatever_the_options(query, shared, times):
+def test_what_is_shared_is_made_once_and_sees_no_options(query, steps, shared, times):
     step = Lowering("a", "b", "to_b", "", cost="cost", shared=shared)
     both = [
         convert({step.name: step}, query.with_options(options), "b", query)
@@ -89,6 +94,7 @@ def test_what_is_shared_is_made_once_whatever_the_options(query, shared, times):
     ]
     assert len({id(conversion.query.workload) for conversion in both}) == times
     assert [conversion.query.options for conversion in both] == ["one", "another"]
+    assert steps.options == ([None] if shared else ["one", "another"])
     assert [conversion.seconds for conversion in both] == [1, times]
 
 

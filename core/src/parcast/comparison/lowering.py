@@ -90,9 +90,10 @@ def convert(
     seconds = 0.0
     asked, names = asked or query, tuple(step.name for step in steps)
     for step in steps:
-        key = (step.name, id(query.workload), None if step.shared else repr(query.options))
-        seconds += asked.once((*key, "cost"), partial(_seconds, step, query))
-        workload, step_notes = asked.once(key, partial(_converted, step, query))
+        seen = query.with_options(None) if step.shared else query
+        key = (step.name, id(query.workload), repr(seen.options))
+        seconds += asked.once((*key, "cost"), partial(_seconds, step, seen))
+        workload, step_notes = asked.once(key, partial(_converted, step, seen))
         query = attrs.evolve(query, workload=workload)
         notes += tuple(step_notes)
     return Conversion(query, names, notes, seconds)

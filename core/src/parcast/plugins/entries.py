@@ -215,7 +215,7 @@ class Lowering:
     followed to a solver that nobody named. Of one that is ``exact`` bounds are bounds of the
     workload, of one that is ``below`` lower bounds are. ``cost`` names a function from the query to
     the seconds that the conversion takes, where they are more than a solver's. What is made by one
-    that is ``shared`` is made once for all solvers: it does not look at their options.
+    that is ``shared`` is made once for all solvers: it does not see their options.
     """
 
     source: str
