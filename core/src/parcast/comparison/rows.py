@@ -109,7 +109,8 @@ def _tasks(
     left = None if budget is None else Budget(budget, budget)
     tasks: list[Task | Prediction] = []
     for question in questions:
-        task = _task(question, partial(resolve_task, budget=left), tell, several=several)
+        resolve_within = resolve_task if left is None else partial(resolve_task, budget=left)
+        task = _task(question, resolve_within, tell, several=several)
         tasks.append(task)
         if explained and isinstance(task, Task):
             question.query.once("uneven", _uneven)  # while its operations are at hand

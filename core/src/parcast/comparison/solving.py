@@ -79,7 +79,7 @@ def resolve(
         entry = _entry(registry, name, lowered.query, load)
         options = settings.options_of(entry, query.p, query.d)
         if options is not None:
-            lowered = lowered._replace(query=lowered.query.with_options(options))
+            lowered = Conversion(lowered.query.with_options(options), *lowered[1:])
         if refusal := _too_dear(registry, name, query, entry.kind, load, budget):
             return refusal
         lowered = _converted(registry, lowered, entry.kind, query)
@@ -92,9 +92,11 @@ def resolve(
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  (one solver's bug must not lose the other rows)
         return _without_answer(error)
-    ways = [registry.lowerings[step] for step in lowered.steps]
-    exact = not ways or all(way.exact for way in ways)
-    below = exact or all(way.exact or way.below for way in ways)
+    exact = below = True
+    if lowered.steps:
+        ways = [registry.lowerings[step] for step in lowered.steps]
+        exact = all(way.exact for way in ways)
+        below = all(way.exact or way.below for way in ways)
     return Task(entry, lowered.query, lowered.steps, notes, exact, below, lowered.seconds, repeated)
 
 

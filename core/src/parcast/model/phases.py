@@ -163,8 +163,14 @@ class Phases:
         InvalidPointError
             If a formula has no value there, is negative, or p is no multiple of the group.
         """
+        own = query.workload.content is self
+        return query.once(Phases, self._known_at) if own else self._known_at(query)
+
+    def _known_at(self, query: Query) -> tuple[PhaseValues, ...]:
+        """Return the values at a point, once for all queries that formulas do not tell apart."""
+        values = query.values if self._names else {}
         return _EVALUATED.once(
-            (self, query.p, *[query.values.get(name) for name in self._names]),
+            (self, query.p, *[values.get(name) for name in self._names]),
             lambda: tuple(_at(phase, index, query) for index, phase in enumerate(self.phase)),
         )
 

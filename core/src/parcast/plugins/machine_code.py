@@ -92,7 +92,11 @@ def kernel_cache(distribution: str) -> Path | None:
 def _own_cache(distribution: str) -> Path:
     from platformdirs import user_cache_path
 
-    return user_cache_path("parcast") / "kernels" / f"{distribution}-{version(distribution)}"
+    return user_cache_path("parcast") / "kernels" / f"{distribution}-{_version(distribution)}"
+
+
+#: Of a distribution; reading it takes longer than many a question that asks whether to compile.
+_version = cache(version)
 
 
 def is_cached(name: str, distribution: str, sources: Iterable[Path] = ()) -> bool:

@@ -59,7 +59,8 @@ class Columns:
                 assert isinstance(line.value, ast.Tuple)
                 self.results = [self._of(element) for element in line.value.elts]
             elif isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
-                self._names[line.targets[0].id] = self._of(line.value)
+                if line.targets[0].id not in self.parameters:  # made a float: columns are
+                    self._names[line.targets[0].id] = self._of(line.value)
             else:
                 raise NotByColumnsError
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 
@@ -19,19 +18,29 @@ def shared_products(terms: Iterable[Iterable[str]]) -> Mapping[Pair, str]:
     """
     products = [sorted(factors) for factors in terms]
     names: dict[Pair, str] = {}
-    while True:
-        counts = Counter(
-            pair for factors in products for pair in dict.fromkeys(combinations(factors, 2))
-        )
-        pair, count = max(counts.items(), key=lambda item: (item[1], item[0]), default=(None, 0))
-        if pair is None or count < 2:
-            return names
+    users: dict[Pair, set[int]] = {}  #: the products that have each pair
+    for index, factors in enumerate(products):
+        for pair in combinations(factors, 2):
+            users.setdefault(pair, set()).add(index)
+    while users:
+        pair = max(users, key=lambda pair: (len(users[pair]), pair))
+        if len(users[pair]) < 2:
+            break
         names[pair] = f"p{len(names) + 1}_"
-        products = [sorted(replaced(factors, pair, names[pair])) for factors in products]
+        for index in tuple(users[pair]):
+            for former in set(combinations(products[index], 2)):
+                users[former].remove(index)
+            products[index] = sorted(replaced(products[index], pair, names[pair]))
+            for later in combinations(products[index], 2):
+                users.setdefault(later, set()).add(index)
+        del users[pair]
+    return names
 
 
 def replaced(factors: list[str], pair: Pair, name: str) -> list[str]:
     """Return factors with a pair of them replaced by its product, as often as it occurs."""
+    if pair[0] not in factors or pair[1] not in factors:
+        return factors
     remaining = list(factors)
     while all(remaining.count(factor) >= pair.count(factor) for factor in pair):
         for factor in pair:

@@ -9,7 +9,7 @@ from typing import Any
 from parcast_pamela.algebra.polynomials import BINDERS
 from parcast_pamela.algebra.printing import atoms, text
 from parcast_pamela.codegen.products import shared_products
-from parcast_pamela.codegen.targets import NUMPY, PYTHON, C, Target
+from parcast_pamela.codegen.targets import NUMBA, NUMPY, PYTHON, C, Target
 from parcast_pamela.codegen.writer import Writer, identifier
 from parcast_pamela.compilation.compiler import Compiled
 from parcast_pamela.language.tree import Number
@@ -169,7 +169,7 @@ def _body(
 _PYTHONS = {
     "python": (PYTHON, "import math", ""),
     "numpy": (NUMPY, "import numpy as np", ""),
-    "numba": (PYTHON, "import math\n\nimport numba", "@numba.njit\n"),
+    "numba": (NUMBA, "import math\n\nimport numba", "@numba.njit\n"),
 }
 
 
@@ -178,6 +178,9 @@ def _source(
 ) -> str:
     target, head, above = _PYTHONS[kind]
     lines, values = _body(compiled, target, quantities)
+    if target.parameter:
+        numbers = [key for key, value in compiled.model.parameters.items() if not value.dims]
+        lines = [*(target.parameter.format(name=identifier(key)) for key in numbers), *lines]
     about = "\n    ".join(_about(compiled))
     arguments = ", ".join(map(identifier, compiled.model.parameters))
     doc = f'    """{about}\n    """' if "\n" in about else f'    """{about}"""'

@@ -21,6 +21,7 @@ class Target:
     step: str = "{name} = {value}"  #: a loop's own line, with ``name``, ``value`` and the loop's
     floats: bool = False  #: whether every number is a float
     indent: str = "    "
+    parameter: str = ""  #: a line for each ``name`` of a single number, before all others
 
 
 PYTHON = Target(
@@ -46,6 +47,18 @@ PYTHON = Target(
     join="][",
 )
 
+#: Whole numbers of 64 bits would overflow unseen where those of Python grow.
+_FLOAT = "{name} = 1.0 * {name}"
+
+NUMBA = attrs.evolve(
+    PYTHON,
+    loop=(
+        "for {index}_ in range(int({low}), int({high}) + 1):",
+        "    {index} = 1.0 * {index}_",
+    ),
+    parameter=_FLOAT,
+)
+
 #: The range of a sum may differ from point to point, so that a loop goes through all of them;
 #: outside of its own a point has whatever an array or a division gives, and it is not used.
 NUMPY = attrs.evolve(
@@ -67,6 +80,7 @@ NUMPY = attrs.evolve(
     least="-np.inf",
     join=", ",
     step="{name} = np.where(({index} >= {low}) & ({index} <= {high}), {value}, {name})",
+    parameter=_FLOAT,
 )
 
 C = Target(

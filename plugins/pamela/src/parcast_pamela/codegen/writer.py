@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from parcast_pamela.algebra.polynomials import BINDERS, Atom, Monomial, Polynomial, Symbol
+from parcast_pamela.algebra.polynomials import BINDERS, BRACKETS, Atom, Monomial, Polynomial, Symbol
 from parcast_pamela.algebra.terms import denominators, is_turned
 from parcast_pamela.codegen.products import Pair, replaced
 from parcast_pamela.codegen.targets import Target
@@ -33,7 +33,8 @@ class Writer:
         self.scopes: list[tuple[set[Symbol], dict[Any, str], list[str]]] = [(set(), {}, [])]
         self.products, self.single = products or {}, single  # single: atoms that occur once
         self.uses = Counter[Atom]()
-        self.terms: list[list[str]] = []  #: factors of the products outside of loops
+        self.terms: list[list[str]] = []  #: factors of the products
+        self.levels: dict[str, int] = {}  #: in how many loops variables stand
         self.count = 0
         #: Variables that whole expressions stand in
         self.whole: dict[Polynomial, str] = {}
@@ -95,11 +96,17 @@ class Writer:
         fraction = Fraction(coefficient)
         over = [self._atom(atom) for atom, e in monomial for _ in range(e)]
         under = [self._atom(atom) for atom, e in monomial for _ in range(-e)]
+        cases = [self._atom(atom) for atom, _ in monomial if atom.kind in BRACKETS]
+        guarded = bool(cases and under)
+        if guarded:
+            under = [_or_one(under, cases)]
         if fraction.numerator != 1 or not over:
             over.insert(0, self._number(fraction.numerator))
         if fraction.denominator != 1:
             under.insert(0, self._number(fraction.denominator))
-        if not exactly and len(self.scopes) == 1:
+        if not exactly and guarded:
+            over, _ = self._shared(over, [])
+        elif not exactly:
             over, under = self._shared(over, under)
         top = " * ".join(over)
         if not under:
@@ -120,13 +127,17 @@ class Writer:
         return above or [self._number(1)], below
 
     def _name_product(self, pair: Pair, name: str) -> None:
-        if pair in self.scopes[0][1]:
+        """Write a product in the outermost loop that has both factors, where it is not yet."""
+        level = max(self.levels.get(factor.removeprefix("/ "), 0) for factor in pair)
+        _, variables, lines = self.scopes[level]
+        if pair in variables:
             return
         above = [factor for factor in pair if not factor.startswith("/")]
         below = [factor for factor in pair if factor.startswith("/")]
         value = " ".join([" * ".join(above) or self._number(1), *below])
-        self.lines.append(self.target.assign.format(name=name, value=value))
-        self.scopes[0][1][pair] = name
+        lines.append(self.target.assign.format(name=name, value=value))
+        variables[pair] = name
+        self.levels[name] = level
 
     def _number(self, value: int) -> str:
         return f"{value}.0" if self.target.floats or abs(value) >= 2**63 else str(value)
@@ -154,6 +165,7 @@ class Writer:
                 return value if value[0].isalpha() else f"({value})"
             self.scopes[-1][2].append(self.target.assign.format(name=name, value=value))
         self.scopes[-1][1][atom] = name
+        self.levels[name] = level
         self.scopes = outer_scopes
         return name
 
@@ -213,6 +225,7 @@ class Writer:
         outer = self.scopes[-1][2]
         outer.append(self.target.assign.format(name=name, value=start))
         loop = {"index": index.name, "low": ends[0], "high": ends[1]}
+        self.levels[index.name] = len(self.scopes)
         self.scopes.append(({index}, {}, []))
         value = self.sum(body)
         inner = self.scopes.pop()[2]
@@ -225,6 +238,12 @@ class Writer:
         if self.target.end:
             outer.append(self.target.end)
         return name
+
+
+def _or_one(factors: Sequence[str], cases: Sequence[str]) -> str:
+    """Return a product that is 1 where not all cases hold: it may be 0 there, as they are."""
+    product, case = " * ".join(factors), " * ".join(cases)
+    return f"({product} * {case} + 1 - {case})"
 
 
 def _is_unsigned(pair: tuple[Atom, int]) -> bool:
