@@ -165,7 +165,7 @@ class _Rank:
         if None in numbers:
             self.orders.append((later, earlier, ended, where))
             return
-        self._edge(*numbers, ended=ended)  # type: ignore[arg-type]
+        self.requirements.append((*numbers, ended))  # type: ignore[arg-type]
 
     def graph(self) -> Graph:
         """Return all of it.
@@ -182,11 +182,8 @@ class _Rank:
                 if number is None:
                     raise FileError(f"{where}: this rank has no label {label}")
                 numbers.append(number)
-            self._edge(*numbers, ended=ended)
+            self.requirements.append((*numbers, ended))
         return Graph(**self.steps.arrays(), **self.requirements.arrays())
-
-    def _edge(self, later: int, earlier: int, *, ended: bool) -> None:
-        self.requirements.append((later, earlier, ended))
 
 
 class _Text:

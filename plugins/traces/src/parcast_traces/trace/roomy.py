@@ -7,9 +7,10 @@ parts of it are in memory while they are used.
 from __future__ import annotations
 
 import os
-from array import array
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from mmap import MADV_DONTNEED, mmap
+from struct import Struct
+from struct import error as StructError  # noqa: N812  (a class)
 from tempfile import TemporaryFile
 from typing import IO, Any
 from weakref import finalize
@@ -85,14 +86,16 @@ class GrowingColumns:
     """Columns of numbers by their names, of some types of `array`, to which rows are added."""
 
     def __init__(self, kinds: Mapping[str, str]) -> None:
-        self._names = tuple(kinds)
-        self._held = tuple(array(code) for code in kinds.values())
+        self._kind = np.dtype([(name, f"<{code}") for name, code in kinds.items()])
+        self._pack = Struct("<" + "".join(kinds.values())).pack
+        self._rows = bytearray()  #: one after the other, which a call adds
         self._files: tuple[IO[bytes], ...] = ()
         self._written = 0  #: rows
-        self._most = MOST_HELD // max(column.itemsize for column in self._held)
+        widest = max(np.dtype(code).itemsize for code in kinds.values())
+        self._most = MOST_HELD // widest * self._kind.itemsize
 
     def __len__(self) -> int:
-        return self._written + len(self._held[0])
+        return self._written + len(self._rows) // self._kind.itemsize
 
     def append(self, row: tuple[int, ...]) -> None:
         """Add a row.
@@ -104,39 +107,43 @@ class GrowingColumns:
         FileError
             If there is no room for it.
         """
-        for column, value in zip(self._held, row, strict=True):
-            column.append(value)
-        if len(self._held[-1]) >= self._most:
+        try:
+            self._rows += self._pack(*row)
+        except StructError:
+            raise OverflowError(f"{row} is beyond its columns") from None
+        if len(self._rows) >= self._most:
             self._write()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the columns, which rows are no longer added to."""
         if not self._files:
-            arrays = [np.array(column, column.typecode) for column in self._held]
-            return dict(zip(self._names, arrays, strict=True))
+            return dict(self._columns())
         self._write()
-        arrays = [
-            np.frombuffer(mmap(file.fileno(), 0), column.typecode)
-            for file, column in zip(self._files, self._held, strict=True)
-        ]
-        return dict(zip(self._names, arrays, strict=True))
+        return {
+            name: np.frombuffer(mmap(file.fileno(), 0), self._kind[name])
+            for name, file in zip(self._kind.names or (), self._files, strict=True)
+        }
+
+    def _columns(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """Yield the columns of the rows that are held."""
+        rows = np.frombuffer(self._rows, self._kind)
+        for name in self._kind.names or ():
+            yield name, np.ascontiguousarray(rows[name])
 
     def _write(self) -> None:
         try:
             if not self._files:
-                self._files = tuple(_file() for _ in self._held)
+                self._files = tuple(_file() for _ in self._kind.names or ())
                 for file in self._files:
                     finalize(self, file.close)
-            for file, column in zip(self._files, self._held, strict=True):
-                data = memoryview(column).cast("B")
+            for file, (_, column) in zip(self._files, self._columns(), strict=True):
+                data = column.data.cast("B")
                 while len(data):
                     data = data[file.write(data) :]
-                data.release()
         except OSError as error:
             raise full(error) from None
-        self._written += len(self._held[0])
-        for column in self._held:
-            del column[:]
+        self._written = len(self)
+        self._rows = bytearray()
 
 
 def _file() -> IO[bytes]:
