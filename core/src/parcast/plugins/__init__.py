@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         load_class,
         resources,
     )
-    from parcast.plugins.kernels import Kernel, call_once, kernel
+    from parcast.plugins.kernels import Kernel, call_once, kernel, without_collection
     from parcast.plugins.machine_code import (
         announce,
         cached_kernels,
@@ -43,4 +43,5 @@ __all__ = [
     "load_class",
     "resources",
     "warm",
+    "without_collection",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -134,3 +135,19 @@ def call_once(make: Callable[[], T]) -> Callable[[], T]:
             return whole()
 
     return call
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Keep Python's garbage collector off while plain forms make many objects, all of them needed.
+
+    It would search ever more of them, which may take as long as all the rest. What is dropped
+    meanwhile is freed as ever, unless it holds itself.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator
 from itertools import count
 from typing import Any, TypeAlias
 
+from parcast.plugins import without_collection
 from parcast_emulator.engines.usage import Progress
 
 #: What happens first of one time: processes run and things end, then messages on shared links
@@ -51,6 +52,7 @@ class Clock:
         else:
             heapq.heappush(self._events, (time, phase, key, number, do))
 
+    @without_collection()
     def run(self, progress: Progress = lambda _time, _done: None) -> None:
         """Let everything happen."""
         while self._events or self._instant:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import attrs
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 from parcast import Assumption
 from parcast.errors import UnsupportedError
 from parcast.model import WHOLE_NETWORK, Costs, Parts, Prediction, Query
+from parcast.plugins import without_collection
 from parcast.program.matching import matched_program
 from parcast_petri.compilation import GAME
 from parcast_petri.kernel import layout as k
@@ -94,7 +93,7 @@ def build_program(
 ) -> ProgramNet:
     """Return the net of a query's program under its options."""
     options: Options = query.options or Options()
-    with _no_garbage_collection():
+    with without_collection():
         return program_net(query, options, nodes, dealing)
 
 
@@ -167,23 +166,11 @@ def net_notes(program: ProgramNet) -> list[str]:
     return [*notes, note]
 
 
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Let the garbage be: a net is millions of objects, all of them needed and none in a circle."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 def program_arrays(query: Query, program: ProgramNet) -> Arrays:
     """Return a program's net as the kernel reads it; a run ends with the last process."""
     options: Options = query.options or Options()
     large = GAME.worth_compiling(len(program.net.transitions))
-    with _no_garbage_collection():
+    with without_collection():
         return kernel_arrays(
             program.net,
             "compiled" if large else "plain",
@@ -222,7 +209,7 @@ def play_once(query: Query, nodes: Nodes) -> Played:
     """Build a program's net, in columns where it can be, and play it to its end."""
     options: Options = query.options or Options()
     if not nodes.loads and is_plain(query, options):
-        with _no_garbage_collection():
+        with without_collection():
             return _play_columns(query, column_program(query, options))
     if can_be_dealt(query, nodes) and (played := _play_dealt(query, nodes)):
         return played

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from parcast import ParcastError, Registry, Results, Row
 from parcast.comparison import Over, Tell, silent
 from parcast.errors import UnknownNameError
+from parcast.plugins import without_collection
 from parcast_spmd.surface.asymptotic_bounds import asymptotes
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def survey(
     points = len(p) * len(d or (1,)) * prod(len(setting.values) for setting in over)
     if points > MOST_POINTS:
         raise ParcastError(f"{points:,} points are more than {MOST_POINTS:,}; use larger steps")
-    with _without_collection():
+    with without_collection():
         results = registry.compare(
             workload, machine, p=p, d=d, solvers=solver, settings=settings,
             over={setting.name: setting.values for setting in over}, tell=tell,
@@ -117,15 +116,3 @@ def _enrich(row: Row, chosen: Mapping[str, Any]) -> Row:
         details["bounds"] = asymptotes(details["phases"]).to_data()
     params = {**row.params, **chosen} if chosen else row.params
     return Row(**{**vars(row), "params": params, "details": details})
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Keep the collector from searching ever more rows, which hold no cycles."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
