@@ -73,14 +73,14 @@ def resolve(
         lowered = Conversion(query)
         family = None if name in registry.solvers else registry.families.get(name)
         if family is not None and family.kind is not None:
-            if refusal := _too_dear(registry, name, query, family.kind, load, budget):
+            if budget and (refusal := _too_dear(registry, name, query, family.kind, load, budget)):
                 return refusal
             lowered = _converted(registry, lowered, family.kind, query)
         entry = _entry(registry, name, lowered.query, load)
         options = settings.options_of(entry, query.p, query.d)
         if options is not None:
             lowered = Conversion(lowered.query.with_options(options), *lowered[1:])
-        if refusal := _too_dear(registry, name, query, entry.kind, load, budget):
+        if budget and (refusal := _too_dear(registry, name, query, entry.kind, load, budget)):
             return refusal
         lowered = _converted(registry, lowered, entry.kind, query)
         reason = (solver_of or registry.solver)(entry.name).supports(lowered.query)
@@ -142,10 +142,10 @@ def _too_dear(
     query: Query,
     goal: str,
     load: Callable[[str], Any],
-    budget: Budget | None,
+    budget: Budget,
 ) -> Prediction | None:
     """Return the refusal where a conversion takes more seconds than are left, as it states."""
-    if budget is None or query.workload.kind == goal:
+    if query.workload.kind == goal:
         return None
     ways = path(registry.lowerings, query.workload.kind, goal)
     seconds = float(load(ways[0].cost)(query)) if ways and ways[0].cost else 0.0

@@ -168,9 +168,8 @@ class Phases:
 
     def _known_at(self, query: Query) -> tuple[PhaseValues, ...]:
         """Return the values at a point, once for all queries that formulas do not tell apart."""
-        values = query.values if self._names else {}
         return _EVALUATED.once(
-            (self, query.p, *[values.get(name) for name in self._names]),
+            (self, query.p, *map(query.value, self._names)),
             lambda: tuple(_at(phase, index, query) for index, phase in enumerate(self.phase)),
         )
 

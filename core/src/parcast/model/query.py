@@ -72,6 +72,14 @@ class Query:
         """What formulas see: the parameters with their overrides, p and d."""
         return {**self.workload.parameters, **self.parameters, "p": self.p, "d": self.d}
 
+    def value(self, name: str) -> Value | None:
+        """Return one of the ``values``; None where there is none of that name."""
+        if name == "p":
+            return self.p
+        if name == "d":
+            return self.d
+        return self.parameters.get(name, self.workload.parameters.get(name))
+
     @property
     def processes_alike(self) -> bool:
         """Whether each process has a core of its own, all of the speed that the machine states."""
