@@ -26,7 +26,7 @@ from .source_loops import TC, TG, TL, Run
 
 SOURCES = {
     path.stem: path
-    for path in sorted((Path(parcast_pamela_compiler.__file__).parent / "sources").iterdir())
+    for path in sorted((Path(parcast_pamela_compiler.__file__).parent / "sources").glob("*.py"))
 }
 WORKLOADS = Registry([parcast_pamela]).workloads
 TIMES = {"tc": TC, "tl0": TL, "tg": TG}
