@@ -151,6 +151,13 @@ def test_whole_numbers_beyond_64_bits_do_not_wrap(target):
     assert function(np.array(3_000_000) if target == "numpy" else 3_000_000, 1.0)[2] == 2.7e19
 
 
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_whole_numbers_of_arrays_do_not_wrap(target):
+    text = "param M : int >= 1, n[1..M] : int\nL = seq (i = 1, M) delay(n[i] * n[i] * n[i])"
+    function = compiled_function(compile_model(model_of(text)), target)
+    assert function(2, np.array([3_000_000, 1]))[0] == 2.7e19
+
+
 def test_products_that_a_loop_does_not_change_stand_before_it():
     compiled = compile_model(model_of(TOP))
     loop = python_source(compiled).partition("    for ")[2]

@@ -132,7 +132,9 @@ WRONG = {
     ("compile", "{file}", "--set", "P=x"): "P=x",
     ("compile", "{file}", "--c", "--latex"): "give one of --c, --latex, not several",
     ("compile", "none.pam"): "none.pam does not exist",
-    ("compile", "nothing"): "There is no file 'nothing' and no shipped model of this name",
+    ("compile", "nothing"): "There is no file 'nothing' and no shipped model of this name.",
+    ("compile", "matmull"): "shipped model of this name. Did you mean 'matmul'?",
+    ("compile", "matmul", "--machine-model", "das11"): "in the library. Did you mean 'das1'?",
     (
         "compile",
         "{file}",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from parcast.errors import FileError, ParcastError, UnknownNameError, shorten
+from parcast.errors import FileError, ParcastError, UnknownNameError, did_you_mean, shorten
 from parcast_pamela.programs.command import generate
 
 if TYPE_CHECKING:
@@ -209,8 +209,10 @@ def _model(context: typer.Context, file: str, machine: str | None) -> Model:
         shipped_models = [
             name for name, workload in shipped.items() if str(workload.path).endswith(".pam")
         ]
-        raise UnknownNameError(f"There is no file {file!r} and no shipped model of this name: "
-                               f"{', '.join(shipped_models)}.")  # fmt: skip
+        raise UnknownNameError(
+            f"There is no file {file!r} and no shipped model of this name."
+            f"{did_you_mean(file, shipped_models)} Shipped: {', '.join(shipped_models)}."
+        )
     return read_model(path, machine)
 
 

@@ -18,6 +18,7 @@ class Target:
     item: str  #: one index of an array, with ``position`` counted from 0, ``name`` and ``axis``
     least: str = "-math.inf"  #: below any number
     join: str = ", "  #: between the indices of an array
+    element: str = "{0}"  #: what stands there
     step: str = "{name} = {value}"  #: a loop's own line, with ``name``, ``value`` and the loop's
     floats: bool = False  #: whether every number is a float
     indent: str = "    "
@@ -48,7 +49,7 @@ PYTHON = Target(
 )
 
 #: Whole numbers of 64 bits would overflow unseen where those of Python grow.
-_FLOAT = "{name} = 1.0 * {name}"
+_FLOAT, _FLOAT_ELEMENT = "{name} = 1.0 * {name}", "(1.0 * {0})"
 
 NUMBA = attrs.evolve(
     PYTHON,
@@ -56,6 +57,7 @@ NUMBA = attrs.evolve(
         "for {index}_ in range(int({low}), int({high}) + 1):",
         "    {index} = 1.0 * {index}_",
     ),
+    element=_FLOAT_ELEMENT,
     parameter=_FLOAT,
 )
 
@@ -80,6 +82,7 @@ NUMPY = attrs.evolve(
     least="-np.inf",
     join=", ",
     step="{name} = np.where(({index} >= {low}) & ({index} <= {high}), {value}, {name})",
+    element=_FLOAT_ELEMENT,
     parameter=_FLOAT,
 )
 

@@ -216,7 +216,7 @@ class Writer:
             )
             for axis, position in enumerate(positions)
         ]
-        return f"{array}[{self.target.join.join(subscripts)}]"
+        return self.target.element.format(f"{array}[{self.target.join.join(subscripts)}]")
 
     def _over(self, atom: Atom) -> str:
         index, low, high, body = atom.arguments

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
-from parcast.errors import FileError
+from parcast.errors import FileError, did_you_mean
 from parcast.files import read_text
 from parcast_pamela.language.checks import check
 from parcast_pamela.language.errors import ModelError
@@ -70,9 +70,10 @@ def _loader(folder: Path | None) -> Load:
                 except FileError as error:
                     raise ModelError(str(error), imported.position) from None
                 return declared, warnings, _loader(path.parent)
-        names = ", ".join(library())
+        hint = did_you_mean(imported.path, library())
         raise ModelError(
-            f"there is no file {imported.path!r}, nor one of this name in the library ({names})",
+            f"there is no file {imported.path!r}, nor one of this name in the library.{hint} "
+            f"It has: {', '.join(library())}",
             imported.position,
         )
 
