@@ -18,7 +18,7 @@ class Target:
     item: str  #: one index of an array, with ``position`` counted from 0, ``name`` and ``axis``
     least: str = "-math.inf"  #: below any number
     join: str = ", "  #: between the indices of an array
-    element: str = "{0}"  #: what stands there
+    element: str = "{0}"  #: around an element of an array
     step: str = "{name} = {value}"  #: a loop's own line, with ``name``, ``value`` and the loop's
     floats: bool = False  #: whether every number is a float
     indent: str = "    "
