@@ -7,10 +7,9 @@ parts of it are in memory while they are used.
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Iterator, Mapping
 from mmap import MADV_DONTNEED, mmap
-from struct import Struct
-from struct import error as StructError  # noqa: N812  (a class)
 from tempfile import TemporaryFile
 from typing import IO, Any
 from weakref import finalize
@@ -86,8 +85,9 @@ class GrowingColumns:
     """Columns of numbers by their names, of some types of `array`, to which rows are added."""
 
     def __init__(self, kinds: Mapping[str, str]) -> None:
+        self._names = tuple(kinds)
         self._kind = np.dtype([(name, f"<{code}") for name, code in kinds.items()])
-        self._pack = Struct("<" + "".join(kinds.values())).pack
+        self._pack = struct.Struct("<" + "".join(kinds.values())).pack
         self._rows = bytearray()  #: one after the other, which a call adds
         self._files: tuple[IO[bytes], ...] = ()
         self._written = 0  #: rows
@@ -109,7 +109,7 @@ class GrowingColumns:
         """
         try:
             self._rows += self._pack(*row)
-        except StructError:
+        except struct.error:
             raise OverflowError(f"{row} is beyond its columns") from None
         if len(self._rows) >= self._most:
             self._write()
@@ -121,19 +121,19 @@ class GrowingColumns:
         self._write()
         return {
             name: np.frombuffer(mmap(file.fileno(), 0), self._kind[name])
-            for name, file in zip(self._kind.names or (), self._files, strict=True)
+            for name, file in zip(self._names, self._files, strict=True)
         }
 
     def _columns(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """Yield the columns of the rows that are held."""
         rows = np.frombuffer(self._rows, self._kind)
-        for name in self._kind.names or ():
+        for name in self._names:
             yield name, np.ascontiguousarray(rows[name])
 
     def _write(self) -> None:
         try:
             if not self._files:
-                self._files = tuple(_file() for _ in self._kind.names or ())
+                self._files = tuple(_file() for _ in self._names)
                 for file in self._files:
                     finalize(self, file.close)
             for file, (_, column) in zip(self._files, self._columns(), strict=True):
