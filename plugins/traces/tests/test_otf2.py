@@ -228,12 +228,31 @@ def test_offsets_of_clocks_that_the_archive_has_are_applied(tmp_path):
 
 
 def test_records_that_are_cut_off_are_told_with_their_rank(tmp_path):
+    # the library reads on in its memory, which holds the records of the whole file
     with Archive(tmp_path) as made:
-        for at in range(0, 2000, 10):
+        for at in range(0, 200, 10):
             made.exchange(at=at)
+    made.trace()
     path = tmp_path / "archive" / "traces" / "1.evt"
-    path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(FileError, match=r"rank 1, .*cut off"):
+    whole = path.read_bytes()
+    for length in (*range(0, len(whole), 1 + len(whole) // 100), len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(FileError, match=r"rank 1, .* cut off or changed \(1.evt does not end"):
+            made.trace()
+
+
+def test_records_that_are_lost_are_counted(tmp_path):
+    with Archive(tmp_path) as made:
+        for at in range(0, 200, 10):
+            made.exchange(at=at)
+        made.call(0, "solve", 300, 400)
+    path = tmp_path / "archive" / "traces" / "1.evt"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:18] + whole[-2:])  # the header of a chunk, and its end
+    with pytest.raises(FileError, match=r"rank 1, .* cut off or changed \(0 of 60 records"):
+        made.trace()
+    path.unlink()
+    with pytest.raises(FileError, match=r"rank 1, .* cut off or changed \(0 of 60 records"):
         made.trace()
 
 

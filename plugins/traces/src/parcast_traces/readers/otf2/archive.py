@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,7 @@ class Archive:
                 raise TraceError(
                     "never_left",
                     f"rank {rank}, event {before + len(table)}: "
-                    f"{naming.regions[calls.open]} is never left; is the archive cut off?",
+                    f"{naming.regions[calls.open]} is never left: the run ends inside it",
                     self.where,
                 )
             tables.append(table)
@@ -148,15 +149,19 @@ class Archive:
 
         calls = Calls(naming.kinds)
         try:
-            for rows in library.rows(self.archive, location._ref):  # noqa: SLF001
+            for rows in library.rows(self.archive, location, self._events_of(location)):
                 if reason := calls.take(rows):
                     raise self._walk_error(reason, rank, rows[int(calls.state[c.AT])])
-        except Error as error:
+        except (Error, EOFError) as error:
             raise FileError(
                 f"{self.where}: rank {rank}, after event {len(calls.whole()[0])}: what was "
                 f"recorded is cut off or changed ({shorten(error)})"
             ) from None
         return calls
+
+    def _events_of(self, location: Any) -> Path:
+        """Return the file that holds a location's records."""
+        return Path(self.where).with_suffix("") / f"{location._ref}.evt"  # noqa: SLF001
 
     def _merge_threads(
         self, rank: int, table: Ints, completions: Ints, several: bool

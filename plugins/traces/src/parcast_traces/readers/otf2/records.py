@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,10 @@ WIDTH = 8
 
 #: Errors beyond these say nothing new.
 _MOST_ERRORS = 8
+
+#: What a file of records begins with, the header of a chunk, unless the file is compressed; and
+#: what it ends with: the end of the file, and of the buffer.
+_START, _END = b"\x03", b"\x02\x01"
 
 #: Rows read at once.
 CHUNK = 1 << 15
@@ -166,12 +171,32 @@ class Library:
         if setter is not None:  # older libraries lack some
             setter(callbacks, ctypes.c_void_p(function.address))
 
-    def rows(self, archive: Any, location: int) -> Iterator[Ints]:
-        """Yield the records of a location, a table of rows at a time, each used before the next."""
+    def rows(self, archive: Any, location: Any, path: Path) -> Iterator[Ints]:
+        """Yield the records of a location, a table of rows at a time, each used before the next.
+
+        Where the location's file at ``path`` is cut off, the library reads on in what its memory
+        held before. So the end of the file is looked at first, and the records are counted.
+
+        Raises
+        ------
+        EOFError
+            If the file has no end, or there are fewer records than the definitions say.
+        """
+        if not _has_end(path):
+            raise EOFError(f"{path.name} does not end as files of OTF2 do")
+        count = 0
+        for read, rows in self._tables(archive, location):
+            count += read
+            yield rows
+        if count < (recorded := int(location.number_of_events)):
+            raise EOFError(f"{count:,} of {recorded:,} records are there")
+
+    def _tables(self, archive: Any, location: Any) -> Iterator[tuple[int, Ints]]:
+        """Yield how many records are read at once, and the rows of those that are known."""
         handle = ctypes.cast(archive.handle, ctypes.c_void_p)
         get = self.c.OTF2_Reader_GetEvtReader
         get.restype = ctypes.c_void_p
-        reader = ctypes.c_void_p(get(handle, ctypes.c_uint64(location)))
+        reader = ctypes.c_void_p(get(handle, ctypes.c_uint64(location._ref)))  # noqa: SLF001
         if not reader.value:
             return
         table = np.zeros((CHUNK + 1, WIDTH), np.int64)
@@ -181,7 +206,7 @@ class Library:
         while read.value == CHUNK:
             table[0, 0] = 0
             self._check(step(reader, ctypes.c_uint64(CHUNK), ctypes.byref(read)))
-            yield table[1 : 1 + int(table[0, 0])]
+            yield read.value, table[1 : 1 + int(table[0, 0])]
         self._check(self.c.OTF2_Reader_CloseEvtReader(handle, reader))
 
     def _check(self, code: int) -> None:
@@ -189,3 +214,14 @@ class Library:
             from _otf2.ErrorCodes import Error, ErrorCode
 
             raise Error(ErrorCode(code))
+
+
+def _has_end(path: Path) -> bool:
+    """Return if a file has its last bytes; one elsewhere, or compressed, is for the library."""
+    if not path.is_file():
+        return True
+    with path.open("rb") as file:
+        if file.read(1) not in (b"", _START):
+            return True
+        file.seek(max(0, path.stat().st_size - len(_END)))
+        return file.read() == _END
