@@ -102,7 +102,7 @@ def test_a_file_says_what_the_samples_say(registry: Registry, tmp_path: Path) ->
     assert machine.processor.boost == 1.6
     assert machine.nodes.core_bandwidth == 7e9
     assert "8.000 +- 0.000 GFLOP/s on one core while" in machine.sources["processor.boost"]
-    assert "MB/s after 200." in machine.sources["storage.bandwidth"]
+    assert "B/s after 200.000 +- 0.000 us" in machine.sources["storage.bandwidth"]
     varied = machine.part("variability", Variability)
     assert varied is not None
     assert varied.lost is not None

@@ -98,6 +98,27 @@ def test_the_same_seed_gives_the_same_bands():
     assert predict(runs, [128]) != predict(runs, [128], seed=1)
 
 
+def test_no_choice_of_eigenvectors_moves_a_band(monkeypatch):
+    """Their signs, and which stand for equal eigenvalues, are one processor's and not another's."""
+    runs = runs_of(lambda p: 100 / p + 1, noise=0.05)
+    eigh = np.linalg.eigh
+
+    def other(matrices):
+        values, vectors = eigh(matrices)
+        vectors = vectors * np.random.default_rng(1).choice([-1.0, 1.0], values.shape[-1])
+        null = int((values[0] < 1e-12 * values[0, -1]).sum())
+        assert null > 5  # sizes that are asked stand on the grid of the knee, too
+        vectors[..., :null] = vectors[..., :null][..., ::-1]
+        return values, vectors
+
+    sizes = [1, 2, 4, 8, 16, 32, 128]
+    usual = forecast(runs, sizes).bands
+    monkeypatch.setattr(np.linalg, "eigh", other)
+    for band, same in zip(usual, forecast(runs, sizes).bands, strict=True):
+        for end in ("low90", "low50", "median", "high50", "high90"):
+            assert getattr(same, end) == pytest.approx(getattr(band, end), rel=1e-9)
+
+
 def test_bands_widen_with_the_distance_and_with_the_noise():
     def widths(noise):
         runs = runs_of(lambda p: 100 / p + 1, noise=noise, repeats=3)

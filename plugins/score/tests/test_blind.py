@@ -17,7 +17,7 @@ from parcast.model import Modeling
 from parcast.testing import seeds
 from parcast_score import board
 from parcast_score.board import predictors, score
-from parcast_score.digests import question_digest
+from parcast_score.digests import predictions_digest, question_digest
 
 REGISTRY = Registry([parcast_score])
 DATASETS = {
@@ -137,3 +137,17 @@ def test_the_digest_of_the_question_covers_the_text_of_the_machine(tmp_path, mon
         machine.write_text(text)
         digests.append(question_digest(registry, question))
     assert digests[0] != digests[1]
+
+
+def test_the_digest_of_the_predictions_is_that_of_their_times_but_for_last_digits():
+    question = DATASETS["sailor"].question()
+
+    def digest(time, high):
+        answered = [Prediction(time=time, quantiles={0.9: high}) for _ in question.points]
+        return predictions_digest("asked", "mine", question, answered)
+
+    usual = digest(0.0093464255, 1.5)
+    for factor in (1 - 1e-14, 1 + 1e-14):  # five at the seventh digit, which rounds either way
+        assert digest(0.0093464255 * factor, 1.5 * factor) == usual
+    others = digest(0.0093465, 1.5), digest(0.0093464255, 1.50001), digest(None, 1.5), digest(0, 0)
+    assert len({usual, *others}) == 5

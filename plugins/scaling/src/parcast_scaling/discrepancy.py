@@ -23,6 +23,9 @@ Integers = NDArray[np.int64]
 #: So many sizes are few enough for a matrix of each particle.
 _FEW = 24
 
+#: Eigenvalues below this part of the largest are of rounding.
+_ROUNDING = 1e-12
+
 
 @attrs.frozen(kw_only=True)
 class Observed:
@@ -129,13 +132,12 @@ class Discrepancy:
         variance = (self.deviations[:, 1] ** 2)[:, None, None]
         gain = variance * np.einsum("qi,lij->lqj", across, self.inverse)
         left = variance * among[None] - np.einsum("lqi,ki->lqk", gain, across) * variance
-        values, vectors = np.linalg.eigh(left)
-        roots = vectors * np.sqrt(np.maximum(values, 0))[:, None, :]
+        roots = _roots(left)
         normal = rng.standard_normal((len(level), len(p)))
         drawn = np.empty((len(level), len(p)))
         for index in np.unique(level):  # few levels, many particles
             rows = level == index
-            drawn[rows] = residuals[rows] @ gain[index].T + normal[rows] @ roots[index].T
+            drawn[rows] = residuals[rows] @ gain[index].T + normal[rows] @ roots[index]
         return drawn
 
     def _places(self, p: Floats, n: Floats) -> Floats:
@@ -147,6 +149,19 @@ class Discrepancy:
 
     def _kernel(self, places: Floats) -> Floats:
         return fractional(places, self.prior.roughness)
+
+
+def _roots(covariances: Floats) -> Floats:
+    """Return the symmetric square root of each covariance.
+
+    There is one alone: signs of eigenvectors, and which stand for equal eigenvalues, differ from
+    one processor's linear algebra to another's. Eigenvalues of rounding count as 0, as their roots
+    would be a thousand times larger than rounding is.
+    """
+    values, vectors = np.linalg.eigh(covariances)
+    values = np.where(values > _ROUNDING * values[:, -1:], values, 0.0)
+    roots: Floats = vectors * np.sqrt(values)[:, None, :] @ vectors.swapaxes(1, 2)
+    return roots
 
 
 def fractional(places: Floats, roughness: float) -> Floats:

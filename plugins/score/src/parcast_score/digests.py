@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,12 +32,25 @@ def question_digest(registry: Registry, question: Question) -> str:
 def predictions_digest(
     digest: str, name: str, question: Question, answered: Sequence[Prediction]
 ) -> str:
-    """Return the SHA-256 of a predictor's answers and of the digest of what it was asked."""
+    """Return the SHA-256 of a predictor's answers and of the digest of what it was asked.
+
+    Times count to a millionth: their last digits differ from one processor to another.
+    """
     rows = [
-        [_point(point), prediction.time, sorted(prediction.quantiles.items()), prediction.message]
+        [
+            _point(point),
+            _millionths(prediction.time),
+            [(level, _millionths(time)) for level, time in sorted(prediction.quantiles.items())],
+            prediction.message,
+        ]
         for point, prediction in zip(question.points, answered, strict=True)
     ]
     return _digest([digest, name, rows])
+
+
+def _millionths(time: float | None) -> float | None:
+    """Return a time's logarithm in millionths: no time of few digits lies between two of them."""
+    return round(1e6 * math.log(time)) if time and 0 < time < math.inf else time
 
 
 def _digest(value: Any) -> str:

@@ -29,7 +29,7 @@ the predictor has seen. CPU: processor time for all points, in steps of ten, so 
 write the same.
 
 The digest of the question covers all that a predictor gets, the digest of the predictions what it \
-answered to it: whoever keeps the two can show later that nothing changed.
+answered to it, times to a millionth: whoever keeps the two can show later that nothing changed.
 """.strip().split("\n\n")
 
 
