@@ -60,6 +60,13 @@ if sys.dont_write_bytecode:
     os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parent / ".pytest_cache" / "bytecode")
     sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
 
+# To write over a file takes milliseconds on many disks, and tests do so thousands of times. Memory
+# does as well where there is enough of it, and programs that are compiled there may run.
+MEMORY = Path("/dev/shm")  # noqa: S108
+if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and "TMPDIR" not in os.environ:
+    state = os.statvfs(MEMORY)
+    if state.f_bavail * state.f_frsize > 2**31 and not state.f_flag & os.ST_NOEXEC:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 #: Whether this process imports the tests from the last file on. Of two each compiles half of them
 #: then, where a fresh clone has none, and finds the other half.

@@ -41,7 +41,7 @@ def asked(cache: Path, *words: str) -> list[str]:
 
 #: Each is asked in a process of its own: what a process has asked before counts.
 QUESTIONS = (
-    "compare stencil2d ibm-sp2 -p 16",
+    "compare stencil2d ibm-sp2 -p 6",
     "compare stencil2d fat-tree-hdr -p 8",
     "compare checkpointing-stencil ibm-sp2 -p 4",
     "compare btio ibm-sp2 -p 4",

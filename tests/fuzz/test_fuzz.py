@@ -11,7 +11,7 @@ from fuzz_running import feed
 from fuzz_targets import TARGETS
 
 from parcast.errors import ParcastError
-from parcast.testing import seeds
+from parcast.testing import cases, seeds
 
 CASES = sorted((Path(__file__).parent / "cases").iterdir())
 
@@ -20,7 +20,7 @@ CASES = sorted((Path(__file__).parent / "cases").iterdir())
 def test_a_file_near_to_a_good_one_is_read_or_refused_in_a_sentence(name, tmp_path):
     good = TARGETS[name].seeds()
     assert good
-    for seed in seeds(60):
+    for seed in seeds(cases(150)):
         feed(name, mutated(Random(f"{name} test {seed}"), good), tmp_path, limit=60)
 
 

@@ -251,6 +251,13 @@ def test_unlike_processes_are_refused_with_the_ranks():
     assert counted(program("compute(4 + rank % 2)"), 4)[0].serial == 5
 
 
+@pytest.mark.parametrize("rate", [3, 5.1, 7.7, 1e6 / 7, 123.4])
+def test_rounding_does_not_decide_whether_processes_are_alike(rate):
+    edge = program("compute(1 + (rank > 0) + (rank == 2))")  # the busiest does 1.5 times the mean
+    machine = REGISTRY.machine({"name": "m", "processor": {"rate": rate}})
+    assert counted(edge, 4, machine)[0].serial == pytest.approx(3)
+
+
 def test_a_number_that_is_not_used_need_not_be_stated():
     bare = REGISTRY.machine({"name": "bare", "processor": {"rate": 1}})
     assert counted(program("compute(4)"), 4, bare)[0].serial == 4

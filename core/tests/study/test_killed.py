@@ -75,7 +75,7 @@ def test_killed_at_random_it_ends_the_same_and_repeats_less_than_a_batch_a_kill(
     alone.mkdir()
     never_killed = start(alone, alone / "cache")
     kills = 0
-    while kills < min(10, cases(3)):  # ten at night
+    while kills < min(10, cases(2)):  # ten at night
         most = len(written(tmp_path)) + chance.randint(1, 24)
         study = start(tmp_path, tmp_path / "cache", most)
         stands_still(study, tmp_path, most)

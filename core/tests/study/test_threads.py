@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import itertools
 import os
 import random
 import warnings
@@ -73,15 +74,17 @@ class Late:
 MACHINE = {"name": "m", "processor": {"rate": 1}, "late": {"more": 0.5}}
 WORKLOAD = {"name": "w", "parameters": {"n": 1}, "phase": [{"parallel": "7 * n"}]}
 
+#: Of the packages that tests make: a name that another test had is imported already.
+COUNT = itertools.count()
+
 
 @pytest.fixture
 def third_party(tmp_path, monkeypatch):
     """Return a function that makes a registry with a package nobody has imported yet."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    count = iter(range(1000))
 
     def make():
-        name = f"late_{os.getpid()}_{next(count)}"
+        name = f"late_{os.getpid()}_{next(COUNT)}"
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text(PLUGIN.format(name=name))
         (tmp_path / name / "solving.py").write_text(SOLVING)

@@ -28,6 +28,9 @@ from parcast.quantities.formulas import Formula, Unit
 #: A program whose busiest process computes more than this times the mean is not SPMD.
 MOST_UNEQUAL = 1.5
 
+#: Rounding, which must not decide whether a program is.
+_ROUNDING = 1e-9
+
 _COUNTED = (
     "operations are only counted: overlap (time too long) and waiting for other processes "
     "(time too short) are ignored"
@@ -218,7 +221,7 @@ def _check_alike(counts: Counts, query: Query) -> None:
     """Refuse processes whose largest work is far above the mean."""
     seconds = counts.seconds
     largest, mean = float(seconds.max()), float(seconds.mean())
-    if mean and largest / mean > MOST_UNEQUAL:
+    if largest > MOST_UNEQUAL * mean * (1 + _ROUNDING):
         low, high = int(seconds.argmin()), int(seconds.argmax())
         raise UnsupportedError(
             f"{query.workload.name!r} is not SPMD at p={query.p}: rank {low} computes "

@@ -39,6 +39,7 @@ class Frozen:
 
     unrolled: Unrolled
     was: tuple[str, ...]  #: what each operation was before, rank after rank
+    took_any: tuple[bool, ...]  #: whether it took whichever message was there first
 
 
 def frozen(unrolled: Unrolled, costs: Costs, timed: Collection[str] = _TIMED) -> Frozen:
@@ -66,8 +67,12 @@ def frozen(unrolled: Unrolled, costs: Costs, timed: Collection[str] = _TIMED) ->
         for steps in steps_of(unrolled, costs)
     ]
     lists = [list(_fixed(steps, timed)) for steps in processes]
-    was = tuple(step.operation.op for steps in processes for step in steps)
-    return Frozen(Unrolled.of_ranks(lists, unrolled.sites, unrolled.where), was)
+    operations = [step.operation for steps in processes for step in steps]
+    return Frozen(
+        Unrolled.of_ranks(lists, unrolled.sites, unrolled.where),
+        tuple(operation.op for operation in operations),
+        tuple(operation.arguments.get("src") == ANY for operation in operations),
+    )
 
 
 def _fixed(steps: Sequence[Step], timed: Collection[str]) -> Iterator[Operation]:

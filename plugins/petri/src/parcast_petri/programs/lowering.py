@@ -87,9 +87,9 @@ class _Lowering:
         self, query: Query, options: Options, nodes: Nodes, dealing: Dealing | None
     ) -> None:
         program = matched_program(query, pools=True)
-        self.dealt = has_master(program)
+        self.dealt, self.chosen = has_master(program), frozenset[int]()
         if self.dealt:
-            program = dealt(query, program, nodes)
+            program, self.chosen = dealt(query, program, nodes)
         refuse_sending_tasks(program)
         self.query, self.nodes, self.options = query, nodes, options.on(query.machine)
         self.table, self.matching = program.columns, program.matching
@@ -220,11 +220,16 @@ class _Lowering:
         origin = {ready: 1}
         if meets:
             origin = {meeting_place(name): 1}
-            if not timing:
-                self.records.flight[id_] = self.builder.transition(
-                    f"meet {name}", {ready: 1, f"posted {name}": 1}, origin
-                )
+            together = {ready: 1, f"posted {name}": 1}
+            if id_ in self.chosen:
+                self.wildcards.choose(self._inbox(id_), id_, name, together, origin, leaves=True)
+            elif not timing:
+                self.records.flight[id_] = self.builder.transition(f"meet {name}", together, origin)
         arrived = {self._arrived(id_): 1}
+        if id_ in self.chosen and not meets:
+            together = {f"there {name}": 1, f"posted {name}": 1}
+            self.wildcards.choose(self._inbox(id_), id_, name, together, arrived, leaves=False)
+            arrived = {f"there {name}": 1}
         if timing and not meets:
             arrived = {f"there {name}": 1}
         if self._waits(id_, word):
@@ -278,7 +283,7 @@ class _Lowering:
     def _post(self, process: Process, id_: int) -> None:
         """Build the posting of a receive, where its message waits for it."""
         send = self.received_from[id_]
-        if send >= 0 and self.meets[send]:
+        if send >= 0 and (self.meets[send] or send in self.chosen):
             process.step("post", self.names[id_], post=[f"posted {self.names[send]}"])
 
     def _receive(self, process: Process, id_: int) -> None:

@@ -6,6 +6,8 @@ and its times are those of that run.
 
 from __future__ import annotations
 
+import numpy as np
+
 from parcast.errors import UnsupportedError
 from parcast.model import WHOLE_NETWORK, Costs, Query
 from parcast.program.matching import Matched, match_unrolled
@@ -21,8 +23,11 @@ def has_master(program: Matched) -> bool:
     return any(pool.master is not None for pool in program.native.pools)
 
 
-def dealt(query: Query, program: Matched, nodes: Nodes) -> Matched:
-    """Return a program in which the messages of masters name their partners.
+def dealt(query: Query, program: Matched, nodes: Nodes) -> tuple[Matched, frozenset[int]]:
+    """Return a program in which the messages of masters name their partners, and who was chosen.
+
+    These are sends whose messages were taken as those that were there first. Who takes one goes on
+    behind all who ask for a disk at that time; where nobody accesses files, none is named.
 
     Raises
     ------
@@ -47,8 +52,11 @@ def dealt(query: Query, program: Matched, nodes: Nodes) -> Matched:
             "order in which he takes messages, which no net here has; state contention 'fair', or "
             "ask emulator"
         )
-    fixed = frozen(program.unrolled, costs, timed=()).unrolled
-    return match_unrolled(fixed, program.algorithms, costs.eager_limit)
+    fixed = frozen(program.unrolled, costs, timed=())
+    matched = match_unrolled(fixed.unrolled, program.algorithms, costs.eager_limit)
+    if not any(block.op in ("read", "write") for block in fixed.unrolled.blocks):
+        return matched, frozenset()
+    return matched, frozenset(matched.matching.received_from[np.array(fixed.took_any)].tolist())
 
 
 def refuse_sending_tasks(program: Matched) -> None:

@@ -31,6 +31,16 @@ class _Offer:
 
 
 @attrs.frozen
+class _Choice:
+    inbox: Inbox
+    send: int
+    name: str
+    together: Mapping[str, int]  #: the places of the message and of its receive
+    taken: Mapping[str, int]
+    leaves: bool  #: it leaves when it is taken, not before
+
+
+@attrs.frozen
 class _Receive:
     name: str
     before: str  #: the place of its process
@@ -47,6 +57,7 @@ class Wildcards:
 
     _offers: dict[Inbox, list[_Offer]] = attrs.field(factory=lambda: defaultdict(list))
     _receives: dict[Inbox, list[_Receive]] = attrs.field(factory=lambda: defaultdict(list))
+    _choices: list[_Choice] = attrs.field(factory=list)
     #: of each inbox what receiving may take, in seconds, and where it then is
     _places: dict[Inbox, dict[float, str]] = attrs.field(factory=lambda: defaultdict(dict))
 
@@ -66,6 +77,13 @@ class Wildcards:
         """Note a message that a receive of any may take."""
         self._offers[inbox].append(_Offer(send, name, available, since, taken, leaves))
 
+    def choose(
+        self, inbox: Inbox, send: int, name: str, together: Mapping[str, int],
+        taken: Mapping[str, int], *, leaves: bool,
+    ) -> None:  # fmt: skip
+        """Note a message that a receive of any takes, as is known before the net is built."""
+        self._choices.append(_Choice(inbox, send, name, together, taken, leaves))
+
     def receive(self, process: Process, tag: int, name: str) -> None:
         """Build a receive of whichever message is first."""
         inbox, since = (process.rank, tag), process.moment
@@ -81,6 +99,14 @@ class Wildcards:
 
     def build(self, builder: NetBuilder, records: Records) -> None:
         """Build who takes which message, lower ranks first, after all other requests."""
+        for known in sorted(self._choices, key=lambda known: (known.inbox, known.send)):
+            turn = builder.place(_TURN, 1)
+            moment = builder.transition(
+                f"choose {known.name}", {**known.together, turn: 1}, {**known.taken, turn: 1},
+                queue=turn,
+            )  # fmt: skip
+            if known.leaves:
+                records.flight[known.send] = moment
         for inbox in sorted(self._receives):
             posted = "receive of {} tag {}".format(*inbox)
             for offer in self._offers[inbox]:
