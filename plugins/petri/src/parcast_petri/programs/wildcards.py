@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from operator import attrgetter
 
 import attrs
 
@@ -99,24 +100,24 @@ class Wildcards:
 
     def build(self, builder: NetBuilder, records: Records) -> None:
         """Build who takes which message, lower ranks first, after all other requests."""
-        for known in sorted(self._choices, key=lambda known: (known.inbox, known.send)):
+        for choice in sorted(self._choices, key=attrgetter("inbox", "send")):
             turn = builder.place(_TURN, 1)
             moment = builder.transition(
-                f"choose {known.name}", {**known.together, turn: 1}, {**known.taken, turn: 1},
+                f"choose {choice.name}", {**choice.together, turn: 1}, {**choice.taken, turn: 1},
                 queue=turn,
             )  # fmt: skip
-            if known.leaves:
-                records.flight[known.send] = moment
+            if choice.leaves:
+                records.flight[choice.send] = moment
         for inbox in sorted(self._receives):
             posted = "receive of {} tag {}".format(*inbox)
             for offer in self._offers[inbox]:
-                choice = builder.transition(
+                moment = builder.transition(
                     f"choose {offer.name}", {offer.available: 1, posted: 1}, {offer.taken: 1},
                     queue=posted,
                 )  # fmt: skip
                 if offer.leaves:
-                    records.flight[offer.send] = choice
-                records.offer(inbox, offer.send, choice, offer.since)
+                    records.flight[offer.send] = moment
+                records.offer(inbox, offer.send, moment, offer.since)
             turn = builder.place(_TURN, 1)
             for receive in self._receives[inbox]:
                 waiting = {f"waiting {receive.name}": 1, posted: 1, turn: 1}
