@@ -98,10 +98,9 @@ def solved(solver: str, query: Query) -> Solved | None:
     return None if seconds is None or seconds > MOST_IN_ALL else answer
 
 
-def time_of(solver: str, query: Query, machine: Machine) -> float:
+def time_of(solver: str, query: Query, machine: Machine) -> float | None:
     changed = attrs.evolve(query, machine=machine)
     (outcome,) = solve_all(REGISTRY, [RESOLVE(solver, changed, NOTHING)])
-    assert outcome.prediction.time is not None
     return outcome.prediction.time
 
 
@@ -137,8 +136,9 @@ def test_elasticities_are_the_derivatives_of_the_time(solver, programs):
         assert share / STEP == pytest.approx(known, abs=1e-2)
         for path in numbers_of(machine):
             slower = time_of(solver, query, improved(machine, [path], 1 / 1.01))
-            numbers += 1
-            beyond += abs((slower / time - 1) / 0.01 - parts.get(path, 0.0)) > 0.01
+            if slower is not None:  # a slower processor may make it too unequal for SPMD
+                numbers += 1
+                beyond += abs((slower / time - 1) / 0.01 - parts.get(path, 0.0)) > 0.01
     assert numbers > programs // 10
     assert beyond <= 0.1 * numbers  # where 1 % more has others decide
 

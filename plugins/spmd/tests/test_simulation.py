@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, t
 
@@ -214,16 +214,26 @@ def test_a_long_run_goes_on_in_the_compiled_form(monkeypatch: pytest.MonkeyPatch
     assert calls["compiled"] > calls["plain"] > 0
 
 
-def play_plainly(pace, constant, passage, access, bursts, cycles, disks, nodes, cores):
-    """Return end and times at network, disks and in a crowd, every station with its own list."""
+def play_plainly(pace, constant, passage, access, bursts, cycles, disks, nodes, cores, first=1):
+    """Return end and times at network, disks and in a crowd, every station with its own list.
+
+    Of two that come at one time, but for rounding, the first job is first; the last, where
+    ``first`` is -1.
+    """
     events, idle = [], {node: [0.0] * count for node, count in enumerate(cores)}
     free = {"network": 0.0}
     spent = dict.fromkeys(("end", "network", "disk", "crowd"), 0.0)
+
+    def come(now, job, *what):
+        heapq.heappush(events, (round(now, 9), first * job, now, job, *what))
+
     for job, each in enumerate(pace):
-        heapq.heappush(events, (0.0, job, "node", 0, 0) if nodes[job] >= 0
-                       else (each + constant, job, "network", 0, 0))  # fmt: skip
+        if nodes[job] >= 0:
+            come(0.0, job, "node", 0, 0)
+        else:
+            come(each + constant, job, "network", 0, 0)
     while events:
-        now, job, place, burst, cycle = heapq.heappop(events)
+        _, _, now, job, place, burst, cycle = heapq.heappop(events)
         if place == "node":
             begins = now
             if nodes[job] >= 0:
@@ -231,18 +241,18 @@ def play_plainly(pace, constant, passage, access, bursts, cycles, disks, nodes, 
                 idle[nodes[job]].remove(min(idle[nodes[job]]))
                 idle[nodes[job]].append(begins + pace[job])
                 spent["crowd"] += begins - now
-            heapq.heappush(events, (begins + pace[job] + constant, job, "network", burst, cycle))
+            come(begins + pace[job] + constant, job, "network", burst, cycle)
         elif place == "network":
             leaves = free["network"] = max(now, free["network"]) + passage
             spent["network"] += leaves - now
             to = "node" if burst + 1 < bursts else "disk"
-            heapq.heappush(events, (leaves, job, to, burst + 1, cycle))
+            come(leaves, job, to, burst + 1, cycle)
         else:
             leaves = free[disks[job]] = max(now, free.get(disks[job], 0.0)) + access
             spent["disk"] += leaves - now
             spent["end"] = max(spent["end"], leaves)
             if cycle + 1 < cycles:
-                heapq.heappush(events, (leaves, job, "node", 0, cycle + 1))
+                come(leaves, job, "node", 0, cycle + 1)
     return list(spent.values())
 
 
@@ -255,6 +265,7 @@ def play_plainly(pace, constant, passage, access, bursts, cycles, disks, nodes, 
     disks=st.integers(1, 3),
     crowd=st.integers(0, 3),
 )
+@example(seed=828, alone=1, bursts=3, cycles=1, disks=1, crowd=3)  # two come at one time
 def test_constant_times_play_as_a_plain_event_queue_does(
     seed, alone, bursts, cycles, disks, crowd
 ) -> None:
@@ -278,7 +289,10 @@ def test_constant_times_play_as_a_plain_event_queue_does(
     )
     play = Runs(given, generator(0, 0), cycles=cycles, runs=3)
     play.to_the_end()
-    wanted = play_plainly(pace, constant, passage, access, bursts, cycles, places, homes, [2])
+    asked = pace, constant, passage, access, bursts, cycles, places, homes, [2]
+    wanted = play_plainly(*asked)
+    # sums of the same numbers may be equal: then who is first decides, and rounding decides that
+    assume(play_plainly(*asked, first=-1) == pytest.approx(wanted, rel=1e-9))
     for total in play.total:
         assert total == pytest.approx(wanted, rel=1e-12, abs=1e-12)
 
