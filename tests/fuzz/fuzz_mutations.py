@@ -17,15 +17,21 @@ WORDS = [
     *(b"MB/s", b"+-", b"to", b"exp:1us", b"formula", b"p", b"n", b"d", b"=", b"..", b"*2", b":"),
 ]
 
+#: Bytes of a file.
+_MOST = 200_000
+
 _TOKEN = re.compile(rb"[A-Za-z_.]+|[0-9.eE+-]+|\s+|.", re.DOTALL)
 
 
 def mutated(random: Random, seeds: Sequence[bytes]) -> bytes:
-    """Return a seed after one to eight changes, each more seldom than the one before."""
-    found = random.choice(seeds)
+    """Return a seed after one to eight changes, each more seldom than the one before.
+
+    It is cut after each, as lines are doubled fifty times, and a file may be one line.
+    """
+    text = random.choice(seeds)
     for _ in range(1 + min(int(random.expovariate(0.7)), 7)):
-        found = random.choice(_CHANGES)(random, found, seeds)
-    return found[:200_000]
+        text = random.choice(_CHANGES)(random, text, seeds)[:_MOST]
+    return text
 
 
 def _byte(random: Random, text: bytes, _seeds: Sequence[bytes]) -> bytes:

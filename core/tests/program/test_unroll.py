@@ -394,3 +394,16 @@ def test_parameters_are_those_of_the_query():
 def test_more_processes_than_fit_in_memory_are_refused():
     with pytest.raises(InvalidPointError, match=r"^stencil.py: p=1,000,000,000 is more processes"):
         unrolled("def program(rank, size):\n    compute(1)\n", 10**9)
+
+
+@pytest.mark.parametrize("factor", ["4 - 3.9", "0.1 * 3", "(rank + 4) - 3.9"])
+def test_rounding_does_not_decide_how_many_bytes_a_message_has(factor):
+    source = f"def program(rank, size):\n    sendrecv(rank, ({factor}) * 1000, rank)\n"
+    (made,) = unrolled(source, 1).by_rank()[0]
+    assert made.arguments["bytes"] in (100, 300)
+
+
+def test_bytes_that_are_no_whole_number_stay_so():
+    source = "def program(rank, size):\n    sendrecv(rank, (rank + 1) / 3, rank)\n"
+    lists = unrolled(source, 2).by_rank()
+    assert [made.arguments["bytes"] for (made,) in lists] == [1 / 3, 2 / 3]

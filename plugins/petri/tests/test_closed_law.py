@@ -48,8 +48,11 @@ def transform(text, used, demand, s, *, idle):
     matrix[:, :order, order], matrix[:, order, :order] = -phases.sum(axis=1), -rate * start
     matrix[:, order, order] = rate
     values, vectors = np.linalg.eig(matrix)
-    ones = np.linalg.solve(vectors, np.ones((len(s), order + 1, 1)))
-    ends = (vectors @ (np.exp(demand * values)[:, :, None] * ones))[:, :, 0]
+    apart = np.linalg.cond(vectors) < 1e7  # of equal values there may be too few vectors
+    vectors, powers = vectors[apart], np.exp(demand * values[apart])[:, :, None]
+    ends = np.empty((len(s), order + 1), complex)
+    ends[apart] = (vectors @ (powers * np.linalg.solve(vectors, np.ones_like(powers))))[:, :, 0]
+    ends[~apart] = expm(demand * matrix[~apart]).sum(axis=2)
     v, w = ends[:, :order], ends[:, order]
     return 1 / w if idle else (1 - used) / (w - used * v @ (left / left.sum()))
 

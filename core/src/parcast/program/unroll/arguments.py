@@ -13,6 +13,9 @@ from parcast.program.unroll.blocks import Column, Ranks
 from parcast.program.unroll.lanes import finite
 from parcast.quantities.expressions import Value
 
+#: Amounts in bytes, which are whole but for rounding: less than this part of them.
+_IN_BYTES, _ROUNDING = frozenset({"bytes", "result"}), 1e-9
+
 _PEERS = {"dst": "sends to", "src": "receives from", "master": "has as its master"}
 
 
@@ -69,8 +72,22 @@ def _amount(value: Any, ranks: Ranks, name: str) -> Column:
     elif not isinstance(value, float):
         value = int(value) if fits(value) else float(value)
     _check(value >= 0, value, ranks, lambda v: f"gives {name} {v}; an amount cannot be negative")
-    amount: Column = value
+    amount: Column = _rounded(value) if name in _IN_BYTES else value
     return amount
+
+
+def _rounded(value: Any) -> Any:
+    """Return bytes as whole numbers where rounding alone makes them none.
+
+    Else rounding would decide whether a message is eager, or of which size.
+    """
+    if isinstance(value, int) or (isinstance(value, np.ndarray) and value.dtype == np.int64):
+        return value
+    nearest = np.rint(value)
+    near = abs(value - nearest) <= _ROUNDING * nearest
+    if isinstance(value, np.ndarray):
+        return np.where(near, nearest, value)
+    return float(nearest) if near else value
 
 
 def _peer(value: Any, ranks: Ranks, size: int, verb: str) -> Column:
