@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -117,3 +118,12 @@ def test_what_is_no_trace_is_said(said: str, tmp_path: Path) -> None:
     BAD[said](tmp_path)
     with pytest.raises(FileError, match=said):
         read_run(tmp_path)
+
+
+def test_a_damaged_number_of_ranks_takes_no_memory(tmp_path: Path) -> None:
+    written(tmp_path, some_rows(), size=2**31 - 1)
+    tracemalloc.start()
+    with pytest.raises(FileError, match="had 2147483647 ranks, and rank 1 has no file here"):
+        read_run(tmp_path)
+    assert tracemalloc.get_traced_memory()[1] < 2**20
+    tracemalloc.stop()

@@ -127,9 +127,10 @@ def read_run(folder: Path) -> Run:
             f"{folder} has no rank-N.trace; the command called no MPI_Init, is in Fortran, or uses "
             "another MPI library than the mpicc that the tracer was compiled with"
         )
-    missing = sorted(set(range(ranks[0].size)) - {records.rank for records in ranks})
-    if missing or len({records.size for records in ranks}) > 1:
-        lost = f"rank {missing[0]}" if missing else "a rank of another run"
+    present = {records.rank for records in ranks}
+    missing = next((rank for rank in range(ranks[0].size) if rank not in present), None)
+    if missing is not None or len({records.size for records in ranks}) > 1:
+        lost = "a rank of another run" if missing is None else f"rank {missing}"
         raise FileError(f"{folder}: the run had {ranks[0].size} ranks, and {lost} has no file here")
     communicators: dict[int, Sequence[int]] = {0: range(len(ranks))}
     for path in sorted(folder.glob("rank-*.comms")):
