@@ -226,11 +226,10 @@ class _Lowering:
             elif not timing:
                 self.records.flight[id_] = self.builder.transition(f"meet {name}", together, origin)
         arrived = {self._arrived(id_): 1}
-        if id_ in self.chosen and not meets:
+        if not meets and id_ in self.chosen:
             together = {f"there {name}": 1, f"posted {name}": 1}
             self.wildcards.choose(self._inbox(id_), id_, name, together, arrived, leaves=False)
-            arrived = {f"there {name}": 1}
-        if timing and not meets:
+        if not meets and (timing or id_ in self.chosen):
             arrived = {f"there {name}": 1}
         if self._waits(id_, word):
             arrived[f"sent {name}"] = 1
