@@ -60,8 +60,8 @@ if sys.dont_write_bytecode:
     os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parent / ".pytest_cache" / "bytecode")
     sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
 
-# To write over a file takes milliseconds on many disks, and tests do so thousands of times. Memory
-# does as well where there is enough of it, and programs that are compiled there may run.
+# To write over a file takes milliseconds on many disks, and tests do so thousands of times. So they
+# write to memory where there is enough of it, and where programs that they compile there may run.
 MEMORY = Path("/dev/shm")  # noqa: S108
 if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and "TMPDIR" not in os.environ:
     state = os.statvfs(MEMORY)

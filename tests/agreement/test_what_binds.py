@@ -131,7 +131,9 @@ def test_elasticities_are_the_derivatives_of_the_time(solver, programs):
         assert sum(parts.values()) == pytest.approx(1, abs=1e-5)
         time, machine = answer.outcome.prediction.time, query.machine
         together = improved(machine, numbers_of(machine), 1 / (1 - STEP))
-        share = 1 - time_of(solver, query, together) / time
+        faster = time_of(solver, query, together)
+        assert faster is not None
+        share = 1 - faster / time
         known = sum(part for path, part in parts.items() if path != REST)
         assert share / STEP == pytest.approx(known, abs=1e-2)
         for path in numbers_of(machine):
